@@ -304,7 +304,8 @@ def claim_quotes() -> dict[str, list[str]]:
 def peer_quotes() -> dict[str, list[str]]:
     """The table of networks from other packages, as `peers/page.py` writes it."""
     page = runpy.run_path(str(ROOT / "peers" / "page.py"))
-    return {"docs/peers.md": [*page["rows"](RESULTS["peers"]), page["versions"](RESULTS["peers"])]}
+    rows = [*page["rows"](RESULTS["peers"]), *page["rows"](RESULTS["peers-graphs"])]
+    return {"docs/peers.md": [*rows, page["versions"](RESULTS["peers"])]}
 
 
 def layer_error_quotes() -> dict[str, list[str]]:

@@ -39,7 +39,7 @@ def masked():
 class Bend(Action):
     """Not linear, and without matrices."""
 
-    size, words = 2, ("bend", "grow")
+    size, words = 2, ("bend", "grow")  # pyright: ignore[reportIncompatibleMethodOverride, reportAssignmentType]
 
     def fields(self, x):
         return torch.stack([torch.sin(x), x], 1)
@@ -63,6 +63,7 @@ def test_the_laws_of_actions_hold(samples, moves):
     action.check(tuple(x.shape[1:]))
     assert_is_action(action, x, tolerance=1e-5 if moves is MOVES["custom"] else 1e-6)
     movable = action.movable(x)
+    assert movable is not None
     h = torch.linspace(-0.3, 0.4, action.size, dtype=torch.float64)
     for other in (action.act(h, x) - x, action.field(h, x)):
         assert bool((other[~movable] == 0).all())

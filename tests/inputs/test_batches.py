@@ -519,7 +519,7 @@ def test_a_gpu_gets_larger_batches(shape, size):
 
 
 def test_the_first_sample_of_a_dataset_decides_its_batches(monkeypatch):
-    monkeypatch.setattr("liegg.inputs.batches.BATCH_ELEMENTS", 40)
+    monkeypatch.setattr("liegg.inputs.pieces.BATCH_ELEMENTS", 40)
     dataset = TensorDataset(torch.zeros(9, 10), torch.zeros(9))
     assert [len(batch) for batch in as_batches(dataset)] == [4, 4, 1]
     assert [len(batch) for batch in as_batches(dataset, batch_size=6)] == [6, 3]

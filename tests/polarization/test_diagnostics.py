@@ -23,7 +23,8 @@ from liegg.polarization.diagnostics import (
     update_sums,
 )
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.rows import Plan, polarize
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import polarize
 
 Function = Callable[[Tensor], Tensor]
 

@@ -14,8 +14,9 @@ from liegg.actions import Linear
 from liegg.algebra import catalog
 from liegg.inputs.model import Model, eval_view
 from liegg.inputs.probe import probe
+from liegg.polarization.plan import Plan
 from liegg.polarization.rounding_noise import EXCUSED, NOISE_SAMPLES, measured_floor, scatter
-from liegg.polarization.rows import Plan, plan
+from liegg.polarization.rows import plan
 from liegg.studies.error_rates.cases import product
 from liegg.studies.error_rates.symmetric import exact
 

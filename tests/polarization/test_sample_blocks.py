@@ -17,8 +17,8 @@ from liegg.actions import Affine, Linear
 from liegg.inputs.model import Model
 from liegg.polarization import sample_blocks
 from liegg.polarization.gram import Gram
+from liegg.polarization.plan import Plan
 from liegg.polarization.r_factor import RFactor
-from liegg.polarization.rows import Plan
 from liegg.polarization.sample_blocks import (
     ALL_BLOCK_NUMBERS,
     COUNT,

@@ -367,6 +367,29 @@ class Diagnosis(Enum):
     VERIFICATION_FAILED = (Kind.NOTE, "the verification on held-out samples is missing: {error}")
     NOTHING_TO_VERIFY = (Kind.NOTE, "there is no symmetry to verify: none was found")
     NO_GENERATOR_GIVEN = (Kind.NOTE, "no generator was given to verify")
+    # discovery/group/: finite elements
+    GROUP_FLAT_DATA = (
+        Kind.NOTE,
+        "the vectors of the data span only {rank} of {dimension:dimension}: what an element does outside is not testable. Leave out "
+        "constant coordinates, or pass samples that span the space",
+    )
+    GROUP_FEW_SAMPLES = (
+        Kind.NOTE,
+        "{samples:distinct sample} are too few to solve for {unknowns:number}; only structured elements were tried",
+    )
+    GROUP_NO_STARTS = (Kind.NOTE, "starts=0: only structured elements were tried")
+    GROUP_STRUCTURED_ONLY = (
+        Kind.NOTE,
+        "matrices of side {dimension} are not searched, only structured elements were tried (the limit is {most})",
+    )
+    GROUP_MIXED = (
+        Kind.NOTE,
+        "together, but not alone, these are a symmetry (effect {effect:.2g}): {words}; the group that is named leaves such pairs out",
+    )
+    GROUP_IMPLIED = (
+        Kind.NOTE,
+        "an element ({source}) takes every sample of this shape to where the continuous symmetries take it, so that they imply it",
+    )
     CONSTANT_HELD_OUT_OUTPUT = (
         Kind.NOTE,
         "the output is the same for all samples up to rounding, so there is no variance to compare a change with",
@@ -692,6 +715,10 @@ class Diagnosis(Enum):
         "the model is a function in JAX, called and differentiated in {dtype}",
     )
     ONNX_RUNTIME = (Kind.NOTE, "the model is evaluated by onnxruntime")
+    ONNX_NOT_CONVERTED = (
+        Kind.NOTE,
+        "the model is evaluated by onnxruntime, because it could not be converted to torch ({reason})",
+    )
     ARRAY_FUNCTION = (Kind.NOTE, "the model was called with numpy arrays")
     FINITE_DIFFERENCES = (
         Kind.NOTE,
@@ -1137,6 +1164,33 @@ class Diagnosis(Enum):
         Kind.REASON,
         "a summand of dimension {dimension}, with a derived series of dimensions {derived} and a "
         "lower central series of dimensions {lower}, is not in the lists",
+    )
+
+    # algebra/finite: why matrices do not close
+    GROUP_UNBOUNDED = (
+        Kind.REASON,
+        "the matrices preserve no positive form, so that their products grow without bound: "
+        "they generate an infinite group, or they are inaccurate",
+    )
+    GROUP_INACCURATE = (
+        Kind.REASON,
+        "some products are neither clearly equal nor clearly different at an error of {distance:.2g}: "
+        "the elements generate an infinite group, or they are inaccurate",
+    )
+    GROUP_BEYOND_LIMIT = (
+        Kind.REASON,
+        "the products are more than {limit}: the elements generate an infinite or a larger group, "
+        "or they are inaccurate",
+    )
+    GROUP_BY_CHANCE = (
+        Kind.REASON,
+        "an element of order {order} fits to {error:.2g}°, which an arbitrary angle would do as well: "
+        "the elements generate an infinite group, or they are inaccurate",
+    )
+    GROUP_LEAVES_ALGEBRA = (
+        Kind.REASON,
+        "element {element} takes the algebra out of itself by {degrees:.2g}°: the algebra is not complete, "
+        "or the element is inaccurate",
     )
 
     def __call__(self, **values: Any) -> "Remark":

@@ -11,6 +11,7 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import jvp
 from liegg.actions.displacement import Displacement
+from liegg.actions.finite.space import Space
 from liegg.actions.flow import flow
 from liegg.actions.generators import real_generators
 from liegg.actions.motion import Motion
@@ -69,10 +70,8 @@ class Action(ABC):
             return self.tangents(h[None], x)[0]
         if not self._overrides("act"):
             name = type(self).__name__
-            raise NotImplementedError(
-                f"{name} does not say how samples move: define {name}.act(h, x), {name}.field(h, x) "
-                f"or {name}.fields(x)."
-            )
+            ways = f"{name}.act(h, x), {name}.field(h, x) or {name}.fields(x)"
+            raise NotImplementedError(f"{name} does not say how samples move: define {ways}.")
         return jvp(lambda c: self.act(c, x), torch.zeros_like(h), h)[1]
 
     def tangents(
@@ -91,6 +90,10 @@ class Action(ABC):
         """Raise `ShapeError` unless a sample of this shape can be acted on; any by default."""
         for part in self._inner:
             part.check(shape)
+
+    def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
+        """What finite elements move in samples of this shape: vectors, channels, a grid, slots."""
+        return ()
 
     # Structured samples
 
@@ -143,12 +146,7 @@ class Action(ABC):
         return tuple(combination(row, self.words, tolerance) for row in coefficients.tolist())
 
     def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
-        """Motions that people have a word for, such as "rotation"; none by default.
-
-        Args:
-            shape: shape of a sample.
-            spread: standard deviation of the values of the samples.
-        """
+        """Motions that people have a word for, such as "rotation", for samples of a shape whose values have a spread."""
         return {}
 
     def named(self, names: Sequence[Any]) -> "Action":
@@ -230,10 +228,8 @@ class Action(ABC):
             return tensor
         if tensor.ndim == 3 and isinstance(self, MatrixAction):
             return self.coefficients(tensor)
-        raise ArgumentError(
-            f"{name} have shape {tuple(tensor.shape)}; expected {self._generator_shapes}, "
-            f"generators of {self!r}."
-        )
+        expected = f"{self._generator_shapes}, generators of {self!r}"
+        raise ArgumentError(f"{name} have shape {tuple(tensor.shape)}; expected {expected}.")
 
     # What a pass over the data needs; the defaults are right for every action
 

@@ -90,7 +90,8 @@ def _parse_part(part: str, text: str, names: list[str] | None) -> Action:
         raise ArgumentError(f"action {shown(text)}: {GRAMMAR}")
     if names is not None:
         raise ArgumentError(
-            f"--names: the coordinates of {kind} have names of their own. Leave --names out, or use linear:N or affine:N."
+            f"--names: the coordinates of {kind} have names of their own. Leave --names out, or use linear:N, affine:N, "
+            "tensor:N:RANK or irrep:L."
         )
     arguments: dict[str, Any] = {}
     for word in words:

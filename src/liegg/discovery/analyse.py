@@ -31,22 +31,23 @@ from liegg.discovery.finite import (
     with_steps,
     within_budget,
 )
+from liegg.discovery.first_batch import doubts, hidden_from, nonlinearity_of
 from liegg.discovery.output_whitening import Whitening, whitened
 from liegg.discovery.request import Request
 from liegg.discovery.saturation import halves_of
 from liegg.discovery.solve_and_decide import solve_and_decide
 from liegg.discovery.verdict import ModelInfo
-from liegg.inputs.batches import Batches, as_batches, evenly_spaced
+from liegg.inputs.batches import Batches, as_batches
 from liegg.inputs.foreign.recognise import for_data
-from liegg.inputs.hidden_derivatives import HiddenChange, hidden_change, refuse
+from liegg.inputs.hidden_derivatives import HiddenChange
 from liegg.inputs.model import Model, eval_view, with_input_dtype
-from liegg.inputs.nonlinearity import nonlinearity
 from liegg.inputs.probed import in_dtype_of, probed
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
-from liegg.polarization.finite_motions import finite_motions
+from liegg.polarization.output_fit import fitted_output_action
+from liegg.polarization.plan import Plan
 from liegg.polarization.rounding_noise import Scatter, scatter
-from liegg.polarization.rows import Plan, fitted_output_action, plan, rows_per_sample
+from liegg.polarization.rows import plan, replanned, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
 from liegg.results.symmetries import Symmetries
@@ -76,7 +77,7 @@ def analyse(
         notes: tuple[Remark, ...] = ()
         with threads(_model_threads(function, first)):
             dtype = function.dtype
-            function, how, white, output_action = _planned(
+            function, how, white, output_action, plain = _planned(
                 function, first, request, intervals=assigner is not None
             )
             request = replace(request, output_action=output_action)
@@ -93,8 +94,8 @@ def analyse(
                 hidden = hidden_from(function, first, request)
             if hidden is None and request.run.hidden != "ignore" and not function.piecewise:
                 notes = (*notes, Diagnosis.HIDDEN_UNCHECKED())
-            curved = _nonlinearity(function, first, request.action)
-            doubts = _doubts(function, first, request, how)
+            curved = nonlinearity_of(function, first, request.action)
+            remarks = doubts(function, first, request, how)
             steps = plan_pass(
                 function,
                 request.action.row_action,
@@ -132,14 +133,14 @@ def analyse(
             nonlinearity=curved,
             hidden=hidden,
             notes=notes,
-            warnings=doubts,
+            warnings=remarks,
             white=white,
         )
         sym = recorded(sym, function, how)
         if function.piecewise and request.about is None and not motions:
             questions = finite_questions(request.action, tuple(first.shape[1:]))
             motions = _motions(replace(request, about=questions), first)
-        sym = _answered(sym, function, motions, batches, first, request) if motions else sym
+        sym = _answered(sym, plain, motions, batches, first, request) if motions else sym
         return recorded(sym, function, how)
 
 
@@ -299,8 +300,8 @@ def _model_threads(model: Model, batch: Tensor) -> int:
 
 def _planned(
     function: Model, first: Tensor, request: Request, *, intervals: bool
-) -> tuple[Model, Plan, Whitening | None, Action | None]:
-    """The probed model, how its rows are taken, how its outputs were whitened, and the action on them.
+) -> tuple[Model, Plan, Whitening | None, Action | None, Model]:
+    """The probed model, how its rows are taken, how it was whitened, the action on its outputs, and the plain model.
 
     Raises:
         ArgumentError: there is less memory than the candidates need.
@@ -327,8 +328,11 @@ def _planned(
             seed=request.seed,
         )
         function, white = with_steps(function, how), None
+        plain = function
         if request.outputs == "whitened" and math.prod(function.output_shape) > 1:
             function, white = whitened(function, action.row_action, first, how)
+            how = replanned(function, action.row_action, first, how)
+            function = with_steps(function, how)
     need = memory.expected(
         action,
         output_action=output_action,
@@ -338,57 +342,4 @@ def _planned(
         bottom=request.run.bottom,
     )
     memory.check(need, device=first.device)
-    return function, how, white, output_action
-
-
-MOTIONS = 8
-"""Samples at which it is seen which numbers of a sample the candidates move."""
-
-
-def hidden_from(function: Model, first: Tensor, request: Request) -> HiddenChange | None:
-    """Change of the output that the derivative does not show, in the numbers that candidates move.
-
-    Args:
-        function: the probed model.
-        first: the first batch.
-        request: the question.
-
-    Returns:
-        The change; None if it cannot be measured or was not requested.
-
-    Raises:
-        HiddenDerivativeError: there is one, and the request is to refuse it.
-    """
-    if request.run.hidden == "ignore":
-        return None
-    drawn = torch.Generator().manual_seed(0)
-    h = torch.randn(request.action.size, generator=drawn, dtype=torch.float64)
-    some = first[evenly_spaced(first, MOTIONS)]
-    moved = (request.action.field(h.to(some), some) != 0).any(0)
-    hidden = hidden_change(
-        function,
-        first,
-        moved=moved,
-        movable=request.action.movable(first),
-        summed=request.outputs == "sum",
-    )
-    if hidden is not None and hidden.found and request.run.hidden == "refuse":
-        refuse(function, hidden)
-    return hidden
-
-
-def _nonlinearity(function: Model, first: Tensor, action: Action) -> float | None:
-    """Nonlinearity of the model; None if it fails between two samples, which need not be valid samples."""
-    try:
-        return nonlinearity(function, first, movable=action.movable(first))
-    except Exception:  # whatever a model does there must not break the analysis
-        return None
-
-
-def _doubts(function: Model, first: Tensor, request: Request, how: Plan) -> tuple[Remark, ...]:
-    """That images which are really moved change the output otherwise; none if the model fails on them."""
-    try:
-        found = finite_motions(function, request.action.row_action, first, how)
-    except Exception:  # whatever a model does there must not break the analysis
-        return ()
-    return () if found is None else (found,)
+    return function, how, white, output_action, plain

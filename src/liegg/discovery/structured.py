@@ -12,8 +12,9 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from liegg._utils.arguments import shown
+from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import ArgumentError, TreeDataError
+from liegg._utils.errors import ArgumentError, ModelError, TreeDataError
 from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.random import seeded
 from liegg.actions import Action
@@ -23,7 +24,7 @@ from liegg.inputs.inner.rest import ACTIVATION, Rest
 from liegg.inputs.model import eval_view
 from liegg.inputs.structure.calling import TRIED, convention_for
 from liegg.inputs.structure.elements import only_floating
-from liegg.inputs.structure.entry import Custom, entry
+from liegg.inputs.structure.entry import Convention, Custom, entry
 from liegg.inputs.structure.packed import Packed, first_element, pack_data
 from liegg.inputs.structure.tree import is_tree
 from liegg.inputs.table import is_table
@@ -74,6 +75,7 @@ def as_inputs(
     Raises:
         LieggError: a structure that makes no sense; the message lists the tensors that there are.
     """
+    check_seed(seed)
     with seeded(seed):
         if not (trees or is_structured(data, action)):
             if call is not None:
@@ -82,11 +84,7 @@ def as_inputs(
                     "lambda x: model(x)."
                 )
             return Inputs(model, data, action)  # pyright: ignore[reportArgumentType]
-        packed, tree, action = pack_samples(data, action)
-        rows = _different_sizes(packed)
-        with torch.inference_mode(False), differentiable_attention(), eval_view(model) as function:
-            rows = rows if function.device is None else rows.to(function.device)
-            convention = convention_for(function.function, packed, tree, call=call, rows=rows)
+        packed, convention, action = _called(model, data, action, call)
     unused = convention.unused()
     notes = tuple(_notes(packed, convention.words(), unused))
     if isinstance(model, Rest):
@@ -97,6 +95,31 @@ def as_inputs(
     convention = replace(convention, layout=layout, notes=notes)
     packed = replace(packed, layout=layout)
     return Inputs(entry(model, convention), packed, action.with_structure(layout))
+
+
+def _called(
+    model: Any, data: Data, action: Moves, call: Custom | None
+) -> tuple[Packed, Convention, Action]:
+    """Data as rows, how the model is called, and the action on rows.
+
+    Vectors along the first axis are samples, unless the model takes no batch of these but clouds of them.
+    """
+    problem: ModelError | None = None
+    for clouds in (False, True):
+        packed, tree, on_rows = pack_samples(data, action, clouds=clouds)
+        if problem is not None and packed.reader.kind == "batch":
+            break
+        rows = _different_sizes(packed)
+        with torch.inference_mode(False), differentiable_attention(), eval_view(model) as function:
+            rows = rows if function.device is None else rows.to(function.device)
+            try:
+                found = convention_for(function.function, packed, tree, call=call, rows=rows)
+                return packed, found, on_rows
+            except ModelError as error:
+                problem = error
+        if packed.reader.kind != "batch":
+            break
+    raise problem or ModelError("the model cannot be called")
 
 
 def with_inputs(
@@ -133,16 +156,17 @@ def as_samples(data: Data, action: Action) -> tuple[Data, Action]:
     return packed, action
 
 
-def pack_samples(data: Data, action: Moves) -> tuple[Packed, Any, Action]:
+def pack_samples(data: Data, action: Moves, *, clouds: bool = False) -> tuple[Packed, Any, Action]:
     """Structured data as rows, its first sample or batch, and the action on rows.
 
     Args:
         data: as for `discover`.
         action: an action on the only floating point tensor, actions by path, or an action on rows of other data.
+        clouds: whether vectors along the first axis are points of one sample, where they might also be samples.
     """
     if isinstance(action, Action) and action.structure is not None:
         moves = places_of(action)
-        packed, tree = pack_data(data, _fits(moves))
+        packed, tree = pack_data(data, _fits(moves), clouds=clouds)
         return packed, tree, action.with_structure(packed.layout)
     if isinstance(action, Mapping):
         moves = _checked_moves(action)
@@ -152,7 +176,7 @@ def pack_samples(data: Data, action: Moves) -> tuple[Packed, Any, Action]:
             element[0] if isinstance(element, tuple | list) and is_tree(element[0]) else element
         )
         moves = {only_floating(element): action}
-    packed, tree = pack_data(data, _fits(moves))
+    packed, tree = pack_data(data, _fits(moves), clouds=clouds)
     paths = dict(zip(packed.reader.paths, moves.values(), strict=True))
     return packed, tree, place(paths, packed.layout)
 

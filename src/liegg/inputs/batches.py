@@ -2,27 +2,23 @@
 
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, Subset, default_collate
+from torch.utils.data import DataLoader, Dataset, RandomSampler, SequentialSampler
 
 from liegg._utils.device import DeferredCheck, to_device
 from liegg._utils.errors import (
     ArgumentError,
     DataError,
     EmptyDataError,
-    LieggError,
     OneShotDataError,
     ShapeError,
-    one_line,
 )
 from liegg.inputs.checked_batch import (
     as_tensor,
@@ -33,22 +29,21 @@ from liegg.inputs.checked_batch import (
     tree_data,
 )
 from liegg.inputs.foreign.jax_function import is_jax_array
-from liegg.inputs.indexed import Collated, is_indexed, range_of, reads_everything
+from liegg.inputs.pieces import (
+    BATCH_SIZE,
+    batch_size_for,
+    is_indexed,
+    pieces_of,
+    read_pieces,
+    restored_generators,
+    sample_range,
+)
 from liegg.inputs.structure.packed import Packed
 from liegg.inputs.structure.tree import is_tree
 from liegg.inputs.table import is_table, table_values
 
 Data = Any
 """Tensor, numpy array, DataFrame, Dataset, DataLoader, or any re-iterable of batches."""
-
-BATCH_SIZE = 2048
-"""Most samples per batch: enough that the overhead of a batch no longer counts."""
-
-BATCH_ELEMENTS = 2**21
-"""Most numbers per batch, so that large samples come in small batches: 8 MB in float32."""
-
-GPU_FACTOR = 8
-"""How many times larger batches may be on a GPU, which idles between small ones."""
 
 SPACED_SAMPLES = 16
 """Evenly spaced samples that identify data beyond its first batch."""
@@ -122,6 +117,8 @@ class Batches:
         places = torch.linspace(0, len(self.source) - 1, count, dtype=torch.float64).long().tolist()
         if isinstance(self.source, Tensor | np.ndarray):
             return replace(self, source=self.source[places])
+        if self.packed:
+            return replace(self, source=self.source.chosen(places))
         return replace(self, source=Subset(self.source, places))
 
     def prepared(self, dtype: torch.dtype | None, device: torch.device | None) -> "Batches":
@@ -131,14 +128,14 @@ class Batches:
         array = isinstance(self.source, Tensor | np.ndarray)
         device = device or (self.source.device if isinstance(self.source, Tensor) else None)
         size = self.size or (
-            _batch_size(math.prod(self.source.shape[1:]), device) if array else None
+            batch_size_for(math.prod(self.source.shape[1:]), device) if array else None
         )
         return replace(self, size=size, dtype=dtype, device=device)
 
     def _packed_size(self, device: torch.device | None) -> int | None:
         """Samples per batch of structured samples; None if they come in batches."""
         source: Packed = self.source
-        return _batch_size(source.layout.width, device) if source.indexed else None
+        return batch_size_for(source.layout.width, device) if source.indexed else None
 
     def __iter__(self) -> Generator[Float[Tensor, "b ..."], None, None]:
         """Yield the batches; raise a `DataError` that names the first bad sample."""
@@ -167,7 +164,8 @@ class Batches:
             first: the first batch.
         """
         if isinstance(self.source, DataLoader) and reads_everything(self.source):
-            return replace(self, source=Collated(self.source)).some(count, first)
+            dataset = _Collated(self.source, self.source.collate_fn)
+            return replace(self, source=dataset).some(count, first)
         if (self.count is not None and self.count <= len(first)) or not self.count:
             places = torch.linspace(0, len(first) - 1, min(count, len(first))).long()
             return first[to_device(places, first.device)]
@@ -183,9 +181,9 @@ class Batches:
         """
         in_order, check = self.count is None, DeferredCheck()
         first, shape, is_first = 0 if in_order else self.start, None, True
-        with _restored_generators(self.source.data if self.packed else self.source):
-            source = range_of(self.source, self.start, self.stop)
-            for index, raw in enumerate(_read(_pieces(source, self.size, self.device))):
+        with restored_generators(self.source.data if self.packed else self.source):
+            source = sample_range(self.source, self.start, self.stop)
+            for index, raw in enumerate(read_pieces(pieces_of(source, self.size, self.device))):
                 batch = as_tensor(inputs_of(raw), first)
                 if batch.shape[0] == 0:
                     continue
@@ -221,6 +219,25 @@ class Batches:
         # Convert where fewer bytes are copied.
         smaller = self.dtype is not None and self.dtype.itemsize < batch.dtype.itemsize
         return to_device(batch, self.device, self.dtype if smaller else None).to(dtype=self.dtype)
+
+
+class _Collated(Dataset[Any]):
+    """The samples of a loader one by one, each as its loader collates them."""
+
+    def __init__(self, loader: "DataLoader[Any]", collate: Callable[[list[Any]], Any]) -> None:
+        self.dataset, self.collate = loader.dataset, collate
+
+    def __len__(self) -> int:
+        return len(self.dataset)  # pyright: ignore[reportArgumentType]
+
+    def __getitem__(self, place: int) -> Any:
+        return inputs_of(self.collate([self.dataset[place]]))[0]
+
+
+def reads_everything(loader: "DataLoader[Any]") -> bool:
+    """Whether a loader reads all samples of a data set that can be indexed, in their order or shuffled."""
+    plain = isinstance(loader.sampler, SequentialSampler | RandomSampler)
+    return plain and loader.batch_size is not None and is_indexed(loader.dataset)
 
 
 def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
@@ -298,94 +315,3 @@ def affordable(x: Float[Tensor, "b ..."], count: int) -> int:
     """
     few = max(FEWEST_SPACED, SPACED_NUMBERS // max(1, math.prod(x.shape[1:])))
     return min(count, few, len(x))
-
-
-def _batch_size(numbers: int, device: torch.device | None) -> int:
-    """Samples per batch for a number of numbers per sample."""
-    times = GPU_FACTOR if device is not None and device.type == "cuda" else 1
-    return min(times * BATCH_SIZE, max(1, times * BATCH_ELEMENTS // max(1, numbers)))
-
-
-def _pieces(source: Any, size: int | None, device: torch.device | None) -> Iterable[Any]:
-    """Batches as the source gives them, before any check."""
-    if isinstance(source, Tensor | np.ndarray):
-        step = size or _batch_size(math.prod(source.shape[1:]), device)
-        return (source[start : start + step] for start in range(0, len(source), step))
-    if isinstance(source, Packed) and source.indexed:
-        step = size or _batch_size(source.layout.width, device)
-        return (source.rows(start, start + step) for start in range(0, len(source), step))
-    if isinstance(source, Dataset):
-        return _stacked(source, size, device)
-    return source
-
-
-def _read(pieces: Iterable[Any]) -> Iterator[Any]:
-    """What the user's data gives; whatever goes wrong there is a `DataError`, and never the end of the data."""
-    count = 0
-    try:
-        for piece in pieces:
-            yield piece
-            count += 1
-    except (LieggError, torch.OutOfMemoryError):
-        raise
-    except Exception as error:
-        raise DataError(
-            f"the data could not be read after {count} batches: {one_line(error)}. Check that "
-            "iterating over it works."
-        ) from error
-
-
-def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | None) -> Iterator[Any]:
-    """Batches of a Dataset's inputs; labels are ignored."""
-    count = len(dataset) if is_indexed(dataset) else None  # pyright: ignore[reportArgumentType]
-    samples = map(
-        inputs_of, iter(dataset) if count is None else map(dataset.__getitem__, range(count))
-    )
-    begin = list(islice(samples, 1))
-    if begin and is_tree(begin[0]):
-        raise tree_data(begin[0], "sample 0 of the Dataset")
-    if size is None and begin:  # by the size of the first sample
-        size = _batch_size(math.prod(getattr(begin[0], "shape", ())), device)
-    samples, first = chain(begin, samples), 0
-    while inputs := list(islice(samples, size)):
-        shapes = [tuple(getattr(sample, "shape", ())) for sample in inputs]
-        for index, shape in enumerate(shapes):
-            if shape != shapes[0]:
-                raise ragged(first + index, shape, shapes[0])
-        try:
-            # numpy also stacks read-only and foreign-endian arrays
-            stacked = (
-                np.stack(inputs)
-                if isinstance(inputs[0], np.ndarray | np.generic)
-                else default_collate(inputs)
-            )
-        except TypeError as error:
-            raise DataError(
-                f"sample {first} of the Dataset is a {type(inputs[0]).__name__}; expected a tensor "
-                "or array, or a tuple whose first entry is one. Give the Dataset a transform that "
-                "makes tensors."
-            ) from error
-        yield stacked
-        first += len(inputs)
-
-
-@contextmanager
-def _restored_generators(source: Any) -> Iterator[None]:
-    """Restore the random generators of a source, of a loader's dataset and of its samplers."""
-    batches = getattr(source, "batch_sampler", None)
-    owners = (
-        source,
-        getattr(source, "dataset", None),
-        getattr(source, "sampler", None),
-        batches,
-        getattr(batches, "sampler", None),
-    )
-    generators = [
-        g for owner in owners if isinstance(g := getattr(owner, "generator", None), torch.Generator)
-    ]
-    states = [(generator, generator.get_state()) for generator in generators]
-    try:
-        yield
-    finally:
-        for generator, state in states:
-            generator.set_state(state)

@@ -14,7 +14,8 @@ from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
 from liegg.polarization.output_sketch import combine
-from liegg.polarization.rows import Plan, polarize
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import polarize
 
 MOVED_SAMPLES = 4
 """Samples that are moved."""

@@ -12,7 +12,8 @@ from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
 from liegg.polarization import r_factor
-from liegg.polarization.rows import ROW_ELEMENTS, Plan, polarize, rows_per_sample
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import ROW_ELEMENTS, polarize, rows_per_sample
 
 NOISE_SAMPLES = 256
 """Samples at which rows are computed twice."""

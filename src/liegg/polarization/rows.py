@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Literal
 
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from liegg._utils.device import layout
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import ArgumentError, ModelError, ShapeError, one_line
+from liegg._utils.errors import ArgumentError, ModelError, one_line
 from liegg._utils.forward_mode import jvp
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
@@ -20,9 +20,7 @@ from liegg.inputs.probe import PROBE_SAMPLES
 from liegg.polarization.finite.differences import difference_rows
 from liegg.polarization.finite.steps import Steps, choose_steps
 from liegg.polarization.output_sketch import Outputs, combine, cotangents
-
-Route = Literal["jvp", "vjp", "autograd", "moved", "finite"]
-"""Forward or reverse derivatives, plain autograd, outputs of samples that are really moved, or finite differences."""
+from liegg.polarization.plan import Plan, Route
 
 TOGETHER_ELEMENTS = {"cpu": 2**24, "cuda": 2**28}
 """Most numbers in the tangents (or gradients) of one pass: 64 MB and 1 GB in float32."""
@@ -32,33 +30,6 @@ ROW_ELEMENTS = 2**24
 
 OUTPUT_COPIES = 4
 """Copies of a batch's outputs in float64 while they are summed."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How rows are computed; fixed before the first batch.
-
-    Attributes:
-        outputs: `"each"`: one row per output; `"sum"`: the paper's row of the summed outputs; `k`:
-            k random ±1 combinations.
-        route: `"jvp"`, `"vjp"`, `"autograd"`, `"moved"` or `"finite"`.
-        seed: seed of the random combinations.
-        together: directions per pass through the model.
-        notes: why the cheapest route was not used; what would take less memory.
-        steps: how finite differences are taken; None for derivatives.
-    """
-
-    outputs: Outputs
-    route: Route
-    seed: int = 0
-    together: int = 1
-    notes: tuple[Remark, ...] = ()
-    steps: Steps | None = None
-
-    @property
-    def forward(self) -> bool:
-        """Whether a pass costs one evaluation per candidate, and not one per output."""
-        return self.route in ("jvp", "moved", "finite")
 
 
 def plan(
@@ -282,12 +253,12 @@ def _rounding(model: Model, action: Action, x: Tensor) -> float:
     return float((motion * (min(1000 * eps, 1e-3) * size + slope)).max())
 
 
-def check_output_action(action: Action, model: Model) -> None:
-    """Raise `ShapeError` unless the output action fits the model's output."""
-    try:
-        action.check(model.output_shape)
-    except ShapeError as error:
-        raise ShapeError(f"output_action does not fit the model's output: {error}") from error
+def replanned(model: Model, action: Action, x: Float[Tensor, "b ..."], plan: Plan) -> Plan:
+    """The plan for other outputs of the same model: finite differences get other steps, nothing else changes."""
+    if plan.steps is None:
+        return plan
+    steps = choose_steps(model, action, x, outputs=plan.outputs, seed=plan.seed)
+    return replace(plan, steps=steps)
 
 
 def _check_finite_route(model: Model, route: str) -> None:
@@ -310,37 +281,6 @@ def _finite(
         return y, torch.zeros(len(x), count, action.size, dtype=torch.float64, device=x.device)
     options = {"outputs": plan.outputs, "seed": plan.seed, "first": first}
     return y, difference_rows(model, action, x, steps.steps, **options)
-
-
-def fitted_output_action(
-    output_action: Action | None, action: Action, model: Model
-) -> Action | None:
-    """The output action for outputs of structured samples: one vector becomes one per point.
-
-    Args:
-        output_action: the action on the outputs; None for none.
-        action: on the samples.
-        model: the probed model.
-
-    Raises:
-        ShapeError: it does not fit; or it moves zeros, such as those of points that a sample does not have.
-    """
-    if output_action is None:
-        return None
-    layout = action.structure
-    if layout is not None:
-        output_action = output_action.fitted(model.output_shape)
-    check_output_action(output_action, model)
-    points = None if layout is None else layout.point_leaf
-    if points is None or points.ragged is None or model.output_shape[:1] != points.shape[:1]:
-        return output_action
-    zeros = torch.zeros(1, *model.output_shape, dtype=torch.float64)
-    if bool((output_action.fields(zeros) != 0).any()):
-        raise ShapeError(
-            f"{output_action!r} moves outputs of zero, which stand for points that a sample does not have. Outputs with "
-            "one entry per point of samples of different sizes need a linear action, such as liegg.Linear(3)."
-        )
-    return output_action
 
 
 def _forward(

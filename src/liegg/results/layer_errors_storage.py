@@ -76,12 +76,10 @@ def load_layer_errors(folder: str | Path, *, action: Action | None = None) -> La
 
 def _layer(record: dict[str, Any]) -> LayerError:
     """One layer; null is a number that JSON does not have."""
-    values = {field.name: record[field.name] for field in fields(LayerError)}
+    values: dict[str, Any] = {field.name: record[field.name] for field in fields(LayerError)}
     numbers = {field.name for field in fields(LayerError) if field.type in (float, "float")}
-    return LayerError(
-        **{name: _number(value) if name in numbers else value for name, value in values.items()}
-        | {"shape": tuple(values["shape"])}
-    )
+    values |= {name: _number(values[name]) for name in numbers}
+    return LayerError(**values | {"shape": tuple(values["shape"])})
 
 
 def _number(value: float | None) -> float:

@@ -181,7 +181,7 @@ class Symmetries:
     def defect(
         self,
         generators: Float[Tensor, "d *n"],
-        output_generators: Float[Tensor, "d m m"] | None = None,
+        output_generators: Float[Tensor, "d *m"] | None = None,
     ) -> Float[Tensor, " d"]:
         """Defect δ² of any generators of the action, found or not; NaN for one that does not move the data.
 

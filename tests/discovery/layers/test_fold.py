@@ -8,7 +8,7 @@ from cases import normal
 from liegg.discovery.layers import fold
 from liegg.discovery.layers.fold import buffer_for, init, update
 from liegg.polarization.output_sketch import combination_signs
-from liegg.polarization.rows import Plan
+from liegg.polarization.plan import Plan
 from liegg.polarization.state import finalise_rows
 
 CPU = torch.device("cpu")

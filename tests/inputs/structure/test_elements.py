@@ -41,7 +41,7 @@ def test_kinds_of_elements(element, moves, kind):
     ("element", "moves", "error", "text"),
     [
         ({"pos": POS}, {"x": CLOUD}, ArgumentError, "there is no such path"),
-        ({"z": POS.long()}, {"z": CLOUD}, DtypeError, "cannot be moved.*embeddings, with at="),
+        ({"z": POS.long()}, {"z": CLOUD}, DtypeError, "cannot be moved.*with at="),
         (
             {"z": torch.ones(2, 3, dtype=torch.complex64)},
             {"z": CLOUD},

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from liegg.discovery.verification.measure import Directions, Question
-from liegg.inputs.batches import BATCH_ELEMENTS, BATCH_SIZE
+from liegg.inputs.pieces import BATCH_ELEMENTS, BATCH_SIZE
 
 
 class Moved(NamedTuple):

@@ -12,8 +12,8 @@ from liegg.discovery.layers import block_squares
 from liegg.discovery.layers.block_squares import BlockSquares
 from liegg.polarization.gram import Gram
 from liegg.polarization.output_sketch import combine
+from liegg.polarization.plan import Plan
 from liegg.polarization.r_factor import BLOCK_COLUMNS
-from liegg.polarization.rows import Plan
 from liegg.polarization.state import RowSums, fold, init_rows
 
 NUMBERS_AT_ONCE = {"cpu": 2**20, "cuda": 2**26}

@@ -18,7 +18,7 @@ from liegg.discovery.layers.hooks import Layer, Network
 from liegg.discovery.layers.tangents import TangentPlan, push_tangents
 from liegg.polarization import displacement, gram, sample_sketch
 from liegg.polarization.displacement import Workspace
-from liegg.polarization.rows import Plan
+from liegg.polarization.plan import Plan
 from liegg.polarization.sample_blocks import BlockAssigner, Parts, count_for
 from liegg.polarization.sample_digest import sample_hashes
 from liegg.polarization.state import RowSums, finalise_rows

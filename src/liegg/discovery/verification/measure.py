@@ -12,8 +12,8 @@ from liegg._utils.device import layout
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.discovery.verification.meter import Meter
-from liegg.inputs.batches import BATCH_ELEMENTS, BATCH_SIZE
 from liegg.inputs.model import Model
+from liegg.inputs.pieces import BATCH_ELEMENTS, BATCH_SIZE
 from liegg.inputs.task import SIGNALS, read_outputs
 
 CONSTANT = 4.0

@@ -44,7 +44,7 @@ from liegg.inputs.part import Part, asked_part, part_of, part_words
 from liegg.inputs.probed import in_dtype_of, probed
 from liegg.inputs.target import Target
 from liegg.inputs.task import Task
-from liegg.polarization.rows import fitted_output_action
+from liegg.polarization.output_fit import fitted_output_action
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve, Verification
 

@@ -169,7 +169,7 @@ def _checked(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> 
     if convention.mode == "joined":
         convention = replace(convention, per_point=_per_node(convention, model, rows))
     elif convention.mode in ("stacked", "single") and convention.layout.ragged:
-        raw = [_real_leaves(convention.run(model, row[None].clone())) for row in rows]
+        raw = [_arrays(convention.run(model, row[None].clone())) for row in rows]
         convention = replace(convention, per_point=_per_point(convention, rows, raw))
     layout = convention.layout
     movable = layout.movable(rows[:1], [leaf.path for leaf in layout.moved])
@@ -209,12 +209,17 @@ def _real_leaves(returned: Any) -> dict[str, Tensor]:
     return {path: leaf for path, leaf in leaves(returned) if _real(leaf)}
 
 
+def _arrays(returned: Any) -> dict[str, Tensor]:
+    """Tensors with an axis in what a model returned, by path."""
+    return {p: leaf for p, leaf in leaves(returned) if isinstance(leaf, Tensor) and leaf.ndim}
+
+
 def _per_node(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> frozenset[str]:
     """Outputs with one entry per node of joined graphs."""
     layout = convention.layout
     (call,) = MODES["joined"](layout, rows.clone(), convention.dtype)
     total = len(call.leaves[BATCH])
-    returned = _real_leaves(convention.call(model, call))
+    returned = _arrays(convention.call(model, call))
     return frozenset(
         path for path, y in returned.items() if y.shape[0] == total and total != len(rows)
     )

@@ -81,13 +81,16 @@ class Reader:
         return {p: list(leaf.unbind()) if leaf.is_nested else leaf for p, leaf in found.items()}
 
 
-def reader_for(element: Any, moves: Mapping[Any, Fit], *, complete: bool) -> Reader:
+def reader_for(
+    element: Any, moves: Mapping[Any, Fit], *, complete: bool, clouds: bool = False
+) -> Reader:
     """How to read data, from one of its elements.
 
     Args:
         element: the first one.
         moves: for every path, whether its action accepts a shape.
         complete: whether the element is all of the data.
+        clouds: whether vectors along the first axis are points of one sample, where they might also be samples.
 
     Raises:
         ArgumentError: a path that does not exist.
@@ -100,8 +103,8 @@ def reader_for(element: Any, moves: Mapping[Any, Fit], *, complete: bool) -> Rea
     found = tensors(tree)
     for path in paths:
         _check_real(path, found[path].dtype)
-    kinds = [
-        _kind(tree, path, found, fit, complete=complete)
+    kinds: list[Kind] = [
+        _kind(tree, path, found, fit, complete=complete, clouds=clouds)
         for path, fit in zip(paths, moves.values(), strict=True)
     ]
     if len(set(kinds)) > 1:
@@ -231,12 +234,14 @@ def _check_real(path: str, dtype: torch.dtype) -> None:
     if not dtype.is_complex:
         advice = (
             "Leave it to the context, where it stays. To ask about discrete inputs such as tokens or atomic numbers, "
-            "ask at an inner point of the model, with at='embeddings' or at= the name of a layer."
+            "ask at an inner point of the model, with at='embeddings' or the name of a layer."
         )
     raise DtypeError(f"{path!r} has dtype {dtype}, which cannot be moved. {advice}")
 
 
-def _kind(tree: Any, path: str, found: Mapping[str, Tensor], fit: Fit, *, complete: bool) -> Kind:
+def _kind(
+    tree: Any, path: str, found: Mapping[str, Tensor], fit: Fit, *, complete: bool, clouds: bool
+) -> Kind:
     """What an element is, from one of the leaves that are moved."""
     leaf, batch = found[path], found.get(BATCH)
     if leaf.is_nested:
@@ -249,16 +254,16 @@ def _kind(tree: Any, path: str, found: Mapping[str, Tensor], fit: Fit, *, comple
             )
         return "graphs"
     shape = tuple(leaf.shape)
-    alone = _fits(fit, shape)
+    alone, either = _fits(fit, shape), _fits(fit, shape[1:])
     uneven = any(one.ndim and len(one) != len(leaf) for one in found.values())
-    if is_graph(tree) or (alone and not _fits(fit, shape[1:])) or (alone and uneven):
+    if is_graph(tree) or (alone and (not either or uneven or (clouds and not complete))):
         if complete:
             raise ShapeError(
                 f"the data is one sample: {describe(tree)}, without a vector 'batch'. Pass a list of samples, or "
                 "several graphs joined with 'batch', the number of the graph of every node."
             )
         return "sample"
-    if not _fits(fit, shape[1:]) and uneven and not complete:
+    if not either and uneven and not complete:
         fit(shape)
         return "sample"
     fit(shape[1:])

@@ -58,6 +58,18 @@ class Packed:
         first, last, _ = slice(start, stop).indices(len(self))
         return replace(self, start=self.start + first, stop=self.start + max(first, last))
 
+    def chosen(self, places: Sequence[int]) -> "Packed":
+        """Some of the samples, as data of their own."""
+        places = [self.start + place for place in places]
+        if self.chunk is None:
+            some = [self.data[place] for place in places]
+            return replace(self, data=some, start=0, stop=None)
+        chunk = {
+            path: leaf[places] if isinstance(leaf, Tensor) else [leaf[place] for place in places]
+            for path, leaf in self.chunk.items()
+        }
+        return replace(self, chunk=chunk, start=0, stop=None)
+
     def rows(self, start: int, stop: int) -> Float[Tensor, "b D"]:
         """The rows of a range of samples."""
         start, stop = self.start + start, self.start + min(stop, len(self))
@@ -105,16 +117,19 @@ def first_element(data: Any, paths: Iterable[Any] = ()) -> tuple[Any, bool]:
     )
 
 
-def pack_data(data: Any, moves: Mapping[Any, Fit], *, scan: bool = True) -> tuple[Packed, Any]:
+def pack_data(
+    data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False, scan: bool = True
+) -> tuple[Packed, Any]:
     """Structured data as rows, and its first element, which models are called like.
 
     Args:
         data: the user's data.
         moves: for every path that is moved, whether its action accepts a shape.
+        clouds: as for `reader_for`.
         scan: whether sizes may vary, so that all of the data is looked at first.
     """
     element, complete = first_element(data, moves)
-    reader = reader_for(element, moves, complete=complete)
+    reader = reader_for(element, moves, complete=complete, clouds=clouds)
     chunk = reader.chunk(element) if complete else None
     shapes: dict[str, set[tuple[int, ...]]] = {}
     first = chunk if chunk is not None else reader.chunk(element)
