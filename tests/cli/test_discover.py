@@ -278,3 +278,16 @@ def test_named_motions_are_answered_first(folder: Path) -> None:
     assert "scaling" in out
     assert discover(NETWORK, "--about", "rotaton")[0] == 2
     assert "Rotation" not in discover(NETWORK, "--about", "none")[1]
+
+
+def test_finite_symmetries_are_searched_stored_shown_and_compared(folder: Path) -> None:
+    code, out, err = discover(NORM, "--group", "--out", "run")
+    assert (code, err) == (0, "")
+    assert out.startswith("O(4): 2 components hold up to rounding (exact).")
+    assert {"group.json", "group.html"} <= {path.name for path in Path("run").iterdir()}
+    assert run("show", "run", "-q")[1] == "6 O(4)\n"
+    assert json.loads(run("show", "run", "--json")[1])["group"]["name"] == "O(4)"
+    assert "have the same group, O(4)." in run("compare", "run", "run", "--group", "-q")[1]
+    code, _, err = run("compare", "run", "run", "--group", "--out", "page.html")
+    assert code == 2
+    assert "leave --out out" in err
