@@ -19,15 +19,15 @@ import torch
 from torch import nn
 
 import liegg
-from liegg._utils.errors import ArgumentError
-from liegg.studies.error_rates import traps_judgement
-from liegg.studies.error_rates.traps_catalog import Key
-from liegg.studies.error_rates.traps_run import judged
+from liegg.discovery.output_whitening import AskedOutputs
+from liegg.studies.error_rates.traps_catalog import Key, make
+from liegg.studies.error_rates.traps_judgement import judge_trap
+from liegg.studies.error_rates.traps_record import Trap
 from liegg.studies.provenance import provenance, write_json
 
 ROOT = Path(__file__).parents[1]
 
-WAYS = ("each", "whitened")
+WAYS: tuple[AskedOutputs, ...] = ("each", "whitened")
 
 FAMILIES = (
     "uneven outputs",
@@ -43,21 +43,12 @@ FAMILIES = (
 """Traps with several outputs and without an action on them."""
 
 
-def judged_in(way: str, key: Key) -> str:
-    """The verdict on a trap whose outputs are taken in a way; as they are if there are too few samples to whiten them."""
-    discover = traps_judgement.discover
-
-    def other(*given: Any, **how: Any) -> liegg.Symmetries:
-        try:
-            return discover(*given, **how, outputs=way)
-        except ArgumentError:
-            return discover(*given, **how)
-
-    traps_judgement.discover = other
-    try:
-        return judged(key)["verdict"]
-    finally:
-        traps_judgement.discover = discover
+def judged_in(way: AskedOutputs, key: Key) -> str:
+    """The verdict on a trap whose outputs are read in a way."""
+    trap = make(key)
+    if not isinstance(trap, Trap):
+        raise TypeError(f"{key} is about names, not about a function.")
+    return judge_trap(trap, outputs=way)["verdict"]
 
 
 def classifier(classes: int, seed: int, steps: int) -> tuple[nn.Module, torch.Tensor]:
@@ -89,7 +80,7 @@ def classifiers(seeds: int, steps: int) -> list[dict[str, Any]]:
             row: dict[str, Any] = {"classes": classes, "seed": seed}
             for way in WAYS:
                 sym = liegg.discover(network, x, liegg.Linear(3), outputs=way)
-                row[way] = {"nullity": sym.nullity, "defects": sym.defects[:4].tolist()}
+                row[str(way)] = {"nullity": sym.nullity, "defects": sym.defects[:4].tolist()}
             rows.append(row)
     return rows
 
@@ -104,9 +95,9 @@ def main() -> None:
     given = parser.parse_args()
     begin = time.perf_counter()
     keys = [Key(family, index, 0) for family in FAMILIES for index in range(given.each)]
-    verdicts = {way: dict(Counter(judged_in(way, key) for key in keys)) for way in WAYS}
+    verdicts = {str(way): dict(Counter(judged_in(way, key) for key in keys)) for way in WAYS}
     rows = classifiers(given.seeds, given.steps)
-    found = {way: sum(row[way]["nullity"] == 3 for row in rows) for way in WAYS}
+    found = {str(way): sum(row[str(way)]["nullity"] == 3 for row in rows) for way in WAYS}
     results = {
         "study": "output-whitening",
         "traps": {"cases": len(keys), "families": list(FAMILIES), **verdicts},

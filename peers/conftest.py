@@ -57,7 +57,7 @@ def discovered() -> Callable[..., liegg.Symmetries]:
     """A plain `liegg.discover`, timed beside one forward and backward pass over the same data, and entered into the ledger."""
 
     def run(
-        title: str, model: nn.Module, data: Tensor, action: liegg.Action, **options: Any
+        title: str, model: nn.Module, data: Any, action: liegg.Action, **options: Any
     ) -> liegg.Symmetries:
         begin = time.perf_counter()
         sym = liegg.discover(model, data, action, **options)
@@ -138,14 +138,22 @@ def _enter(
     } | more
 
 
-def _forward_backward(model: nn.Module, data: Tensor) -> float:
-    """Seconds of one pass over the data with gradients of the input, in eval mode."""
+def _forward_backward(model: nn.Module, data: Any) -> float:
+    """Seconds of one pass over the data with gradients of the input, or of the weights for token ids, in eval mode."""
     training = model.training
     model.eval()
     begin = time.perf_counter()
-    for part in data.split(64):
-        x = part.clone().requires_grad_()
-        torch.autograd.grad(model(x).sum(), x)
+    if isinstance(data, dict):
+        torch.autograd.grad(_output(model(**data)).sum(), [*model.parameters()], allow_unused=True)
+    else:
+        for part in data.split(64):
+            x = part.clone().requires_grad_()
+            torch.autograd.grad(_output(model(x)).sum(), x)
     seconds = time.perf_counter() - begin
     model.train(training)
     return seconds
+
+
+def _output(returned: Any) -> Tensor:
+    """The logits of a record."""
+    return returned if isinstance(returned, Tensor) else returned.logits

@@ -272,8 +272,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("A matrix acts from the left.", "@ linear.mT", "@ linear"),
         (
             "A finite transformation is the exponential.",
-            "self._apply(torch.linalg.matrix_exp(matrix), x)",
-            "self._apply(matrix, x)",
+            "self.apply_matrix(torch.linalg.matrix_exp(matrix), x)",
+            "self.apply_matrix(matrix, x)",
         ),
         ("Translations move the samples.", "moved = moved + shift[:, 0]", "moved = moved"),
         ("A last row other than zero is refused.", "> 1e-12 * size", "> 1e12 * size"),

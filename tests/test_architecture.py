@@ -47,7 +47,8 @@ OPTIONAL = {
 PUBLIC_NAMES = """
     Action Affine Color Image Irrep LieggError Linear Product Run Sequence
     Symmetries Tensor Thresholds Volume __version__ actions aff algebra compare discover
-    discover_layers foreign gl identify layer_errors load plot results scaling se sl
+    discover_data discover_group discover_layers foreign gl identify layer_errors load plot results
+    scaling se sl
     so sp su testing translation u verify
 """
 PUBLIC = PUBLIC_NAMES.split()

@@ -9,9 +9,11 @@ from statistics import mean
 
 import pytest
 
+import data_sets
 import layer_error_tables
 import pages
 import question_tables
+import real_data_sets
 import tables
 from liegg.studies.claims import evaluate, markdown
 
@@ -85,6 +87,7 @@ GIVEN = {
     "docs/faq.md": {"1.5"},  # the paper's smoothing
     "docs/concepts.md": set(),
     "docs/peers.md": set(),
+    "docs/data-sets.md": set(),
     "docs/paper.md": {
         "5.1",
         "5.2",
@@ -539,7 +542,18 @@ def error_quotes() -> dict[str, list[str]]:
         f"Of {traps['total']['findable']:,} cases in which the data show a symmetry, {traps['total']['found']:,} find it",
         f"{before['confident wrong']} of {before['cases']:,} cases",
     ]
+    white, ways = (
+        RESULTS["output-whitening"],
+        {"each": "as they are (default)", "whitened": "whitened"},
+    )
+    whitening = [
+        f"| {words} | {white['classifiers']['found'][way]} of {white['classifiers']['cases']} | "
+        f"{white['traps'][way].get('right', 0)} of {white['traps']['cases']} | "
+        f"{white['traps'][way].get('missed', 0)} | {white['traps'][way].get('honest', 0)} |"
+        for way, words in ways.items()
+    ]
     return {
+        "docs/trust.md": whitening,
         "docs/false-discovery.md": [
             *invented,
             *recovered,
@@ -554,6 +568,19 @@ def error_quotes() -> dict[str, list[str]]:
     }
 
 
+def data_set_quotes() -> dict[str, list[str]]:
+    """The tables that the two studies of data sets put into their page."""
+    studies = (("real-data-sets", real_data_sets), ("data-sets", data_sets))
+    lines = [
+        line
+        for name, study in studies
+        if name in RESULTS
+        for table in study.TABLES.values()
+        for line in table(RESULTS[name])
+    ]
+    return {"docs/data-sets.md": lines}
+
+
 def question_quotes() -> dict[str, list[str]]:
     found = question_tables.tables(RESULTS["questions"])
     assert found.keys() == {"digits", "photographs", "gravity", "forces", "cost"}
@@ -564,6 +591,7 @@ def question_quotes() -> dict[str, list[str]]:
 QUOTES: dict[str, list[str]] = {}
 for part in (
     question_quotes(),
+    data_set_quotes(),
     error_quotes(),
     o5_quotes(),
     benchmark_quotes(),

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from liegg.algebra.catalog import aff, gl, scaling, se, sl, so, sp, su, translation, u
     from liegg.decision.thresholds import Thresholds
     from liegg.discovery.compare import compare
+    from liegg.discovery.data.discover_data import discover_data
     from liegg.discovery.discover import discover
+    from liegg.discovery.group.discover_group import discover_group
     from liegg.discovery.layers.discover_layers import discover_layers
     from liegg.discovery.layers.errors.layer_errors import layer_errors
     from liegg.discovery.run import Run
@@ -66,7 +68,9 @@ _HOMES = {
     ),
     "liegg.decision.thresholds": ("Thresholds",),
     "liegg.discovery.compare": ("compare",),
+    "liegg.discovery.data.discover_data": ("discover_data",),
     "liegg.discovery.discover": ("discover",),
+    "liegg.discovery.group.discover_group": ("discover_group",),
     "liegg.discovery.layers.discover_layers": ("discover_layers",),
     "liegg.discovery.layers.errors.layer_errors": ("layer_errors",),
     "liegg.discovery.run": ("Run",),
@@ -105,6 +109,8 @@ __all__ = [
     "algebra",
     "compare",
     "discover",
+    "discover_data",
+    "discover_group",
     "discover_layers",
     "foreign",
     "gl",

@@ -8,7 +8,7 @@ from cases import normal
 from liegg._utils.diagnoses import Diagnosis
 from liegg.inputs.model import Model
 from liegg.polarization.finite_motions import finite_motions, squared_changes
-from liegg.polarization.rows import Plan
+from liegg.polarization.plan import Plan
 from signals import bumps
 
 AFFINE: liegg.Action = liegg.Image("affine")

@@ -6,7 +6,8 @@ import torch
 import liegg
 from liegg._utils.errors import ArgumentError
 from liegg.inputs.model import Model
-from liegg.polarization.rows import Plan, plan, polarize
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import plan, polarize
 
 
 def images(count=6, side=12):

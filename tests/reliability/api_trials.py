@@ -145,6 +145,10 @@ def targets() -> Iterator[tuple[str, Callable[[Value], Any], Callable[[Any], boo
             yield _with(kind, {}, name)
     for name in ("group", "channels", "shape"):
         yield _with(liegg.Color, {}, name)
+    for name in ("n", "rank", "symmetric", "antisymmetric", "form", "copies", "names"):
+        yield _with(liegg.Tensor, {"n": 3}, name)
+    for name in ("l", "order", "copies", "names"):
+        yield _with(liegg.Irrep, {"l": 2}, name)
     yield "Product(v)", lambda v: liegg.Product(v), anything
     yield "Product(Linear(2), v)", lambda v: liegg.Product(liegg.Linear(2), v), anything
     yield "Linear(3).restrict(v)", lambda v: liegg.Linear(3).restrict(v), anything
@@ -217,6 +221,24 @@ def targets() -> Iterator[tuple[str, Callable[[Value], Any], Callable[[Any], boo
     for name in ("model", "data", "generators"):
         given = {"model": square, "data": data(), "generators": liegg.so(3)}
         yield _with(t.assert_invariant, given, name)
+    given = {"model": square, "data": data(), "generators": liegg.so(3)}
+    for name in ("action", "output", "tolerance"):
+        yield _with(t.assert_invariant, given, name)
+    given = {"model": square, "batch": data(), "group": "so(3)"}
+    for name in (
+        "model",
+        "batch",
+        "group",
+        "action",
+        "output_action",
+        "output",
+        "elements",
+        "seed",
+    ):
+        yield _with(t.equivariance_error, given, name)
+    inner = {"model": network(), "data": data(), "action": liegg.Linear(8), "at": "0"}
+    for name in ("at", "data", "action", "call"):
+        yield _with(liegg.discover, inner, name)
     yield "assert_is_action(v)", lambda v: t.assert_is_action(v, data()), anything
 
 

@@ -312,6 +312,7 @@ _CONVERTERS: dict[Any, Callable[[Any], Any]] = {
 EXPECTED = {
     "Action": "an action, for example liegg.Linear(3)",
     "Symmetries": "what liegg.discover returns",
+    "GroupSymmetries": "what liegg.discover_group returns",
     "LayerSymmetries": "what liegg.discover_layers returns",
     "Mapping": "a mapping, such as {'name': value}",
     "Thresholds": "thresholds=liegg.Thresholds(...)",

@@ -90,6 +90,61 @@ class Diagnosis(Enum):
         "held-out samples, by {motion:.2g} of the data's spread, change the output by up to {percent} % of its own spread.",
     )
 
+    # decision/: data sets
+    DATA_UNDECIDED = (
+        Kind.VERDICT,
+        "Undecided: chance explains what {samples:sample} {samples:?shows|show} along {undecided} of {total:direction}, but does not "
+        "exclude a large effect; no symmetry is claimed.",
+    )
+    DATA_SYMMETRIES = (
+        Kind.VERDICT,
+        "{grades} {nullity:?symmetry|symmetries} of the distribution: chance explains what the test functions see along "
+        "{nullity:?it|them}; a change above {percent} % of what an average direction makes would have been seen.",
+    )
+    DATA_NEAR_SYMMETRIES = (
+        Kind.VERDICT,
+        "{grades} {nullity:?symmetry|symmetries}: the distribution changes by at most {percent} % of what it does along an average "
+        "direction, but by more than chance explains.",
+    )
+    DATA_NO_SYMMETRY = (
+        Kind.VERDICT,
+        "No symmetry: along the nearest candidate the distribution changes by {percent} % of what it does along an average direction.",
+    )
+    DATA_WEAK_CLUSTER = (
+        Kind.VERDICT,
+        "{weak:weak symmetry}, not counted: {weak:?a direction|directions} along which the distribution changes by up to {percent} % "
+        "of what it does along an average one, set apart from the rest by a gap of {gap:.3g} times.",
+    )
+    DATA_EFFECT_TOO_LARGE = (
+        Kind.REASON,
+        "direction {place} has a defect of {defect:.2g}, but a motion as large as the data's spread would shift the test functions by "
+        "{effect:.0%} of their standard deviation",
+    )
+    DATA_NO_REFERENCE = (
+        Kind.REASON,
+        "chance explains every candidate, so that there is no average motion to compare with: the threshold is a shift of the test "
+        "functions by {effect} of their standard deviation for a motion as large as the data's spread",
+    )
+    DATA_FAILS_WHEN_MOVED = (
+        Kind.WARNING,
+        "held-out samples that are moved along {count:symmetry} ({names}) do not look like the others (p = {p:.2g}): the test "
+        "functions do not see what tells them apart. Use others, or more",
+    )
+    DATA_MIXED_UNITS = (
+        Kind.WARNING,
+        "the sizes of the features differ by a factor of {ratio:.0f}: their motions are not comparable. Standardise the data",
+    )
+    CANNOT_TELL_FROM_CHANCE = (
+        Kind.WARNING,
+        "these test functions and {samples:sample} cannot tell any candidate from chance: more samples, or test functions that see "
+        "more of the data, would decide",
+    )
+    NOT_EXCLUDED = (
+        Kind.WARNING,
+        "{count:further direction} {count:?is|are} not excluded: chance alone explains what the test functions see along "
+        "{count:?it|them}, but {samples:sample} leave room for a large effect. More samples would decide",
+    )
+
     # decision/: reasons
     COUNTED_AT_FLOOR = (
         Kind.REASON,
@@ -170,6 +225,11 @@ class Diagnosis(Enum):
         "{directions:?it|them} by up to {degrees:.0f}°. About {carriers} of {samples:sample} {carriers:?carries|carry} the "
         "sensitivity of the output; use "
         "more samples where it changes",
+    )
+    JUMPS_NOT_EXCLUDED = (
+        Kind.WARNING,
+        "the output changes by {percent:.2g} % between samples where its derivative does not show it, nearly the {limit:.2g} % of a "
+        "model that is refused: it may be steep, or hide a small jump (rounding, a look-up, a step). Move samples to know: held_out=",
     )
     STANDARD_FAMILY = (
         Kind.REASON,
@@ -307,6 +367,29 @@ class Diagnosis(Enum):
     VERIFICATION_FAILED = (Kind.NOTE, "the verification on held-out samples is missing: {error}")
     NOTHING_TO_VERIFY = (Kind.NOTE, "there is no symmetry to verify: none was found")
     NO_GENERATOR_GIVEN = (Kind.NOTE, "no generator was given to verify")
+    # discovery/group/: finite elements
+    GROUP_FLAT_DATA = (
+        Kind.NOTE,
+        "the vectors of the data span only {rank} of {dimension:dimension}: what an element does outside is not testable. Leave out "
+        "constant coordinates, or pass samples that span the space",
+    )
+    GROUP_FEW_SAMPLES = (
+        Kind.NOTE,
+        "{samples:distinct sample} are too few to solve for {unknowns:number}; only structured elements were tried",
+    )
+    GROUP_NO_STARTS = (Kind.NOTE, "starts=0: only structured elements were tried")
+    GROUP_STRUCTURED_ONLY = (
+        Kind.NOTE,
+        "matrices of side {dimension} are not searched, only structured elements were tried (the limit is {most})",
+    )
+    GROUP_MIXED = (
+        Kind.NOTE,
+        "together, but not alone, these are a symmetry (effect {effect:.2g}): {words}; the group that is named leaves such pairs out",
+    )
+    GROUP_IMPLIED = (
+        Kind.NOTE,
+        "an element ({source}) takes every sample of this shape to where the continuous symmetries take it, so that they imply it",
+    )
     CONSTANT_HELD_OUT_OUTPUT = (
         Kind.NOTE,
         "the output is the same for all samples up to rounding, so there is no variance to compare a change with",
@@ -405,6 +488,10 @@ class Diagnosis(Enum):
     MOTION_FIRST_ORDER = (
         Kind.REASON,
         "{motion} moves the output by {percent} of what an average motion does",
+    )
+    MOTION_CHANGES_DISTRIBUTION = (
+        Kind.REASON,
+        "{motion} changes the distribution of the data by at most {percent} of what an average motion does",
     )
     MOTIONS_NOT_TRIED = (
         Kind.NOTE,
@@ -514,6 +601,16 @@ class Diagnosis(Enum):
         Kind.REASON,
         "{one} is {adjective} under {algebra}, {other} has no symmetry",
     )
+    DATA_HAS_NOTHING_TO_KEEP = (Kind.VERDICT, "{data} has no symmetry that a model could keep")
+    MODEL_KEEPS = (
+        Kind.VERDICT,
+        "{model} keeps {shared} of {total:symmetry} that {data} has ({algebra})",
+    )
+    MODEL_BEYOND = (
+        Kind.VERDICT,
+        "{beyond:symmetry} of {model} {beyond:?is|are} beyond the data: {data} does not have {beyond:?it|them}",
+    )
+    MODEL_BREAKS = (Kind.VERDICT, "{broken:symmetry} of {data} {broken:?is|are} broken by {model}")
     NEITHER_SYMMETRIC = (Kind.REASON, "No symmetry in either")
     DEFECT_IN_OTHER = (Kind.REASON, "along the symmetries of {one}, {other} has a δ² of {defects}")
     NEAREST_CANDIDATES = (
@@ -618,6 +715,10 @@ class Diagnosis(Enum):
         "the model is a function in JAX, called and differentiated in {dtype}",
     )
     ONNX_RUNTIME = (Kind.NOTE, "the model is evaluated by onnxruntime")
+    ONNX_NOT_CONVERTED = (
+        Kind.NOTE,
+        "the model is evaluated by onnxruntime, because it could not be converted to torch ({reason})",
+    )
     ARRAY_FUNCTION = (Kind.NOTE, "the model was called with numpy arrays")
     FINITE_DIFFERENCES = (
         Kind.NOTE,
@@ -755,6 +856,21 @@ class Diagnosis(Enum):
         Kind.VERDICT,
         "{subject:Capital} moves along with its input under {motions}, up to {percent} % of its spread when held-out samples "
         "move by {motion:.2g} of theirs ({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
+    )
+    DATA_UNCHANGED = (
+        Kind.VERDICT,
+        "Nothing in {samples:sample} speaks against {motions} ({algebra}{nullity:direction}, {certainty}); a change above {percent} % "
+        "of what an average motion makes would have been seen.",
+    )
+    DATA_ALWAYS_CHANGED = (
+        Kind.VERDICT,
+        "No motion leaves {subject} unchanged; {nearest} changes it by {percent} % of what an average motion does, more than chance "
+        "explains.",
+    )
+    DATA_UNDECIDED_FOR = (
+        Kind.VERDICT,
+        "Undecided whether the distribution of the data has a symmetry: chance explains what {samples:sample} {samples:?shows|show} "
+        "along {undecided} of {total:direction}, but does not exclude a large effect.",
     )
     ALWAYS_CHANGED = (
         Kind.VERDICT,
@@ -1048,6 +1164,33 @@ class Diagnosis(Enum):
         Kind.REASON,
         "a summand of dimension {dimension}, with a derived series of dimensions {derived} and a "
         "lower central series of dimensions {lower}, is not in the lists",
+    )
+
+    # algebra/finite: why matrices do not close
+    GROUP_UNBOUNDED = (
+        Kind.REASON,
+        "the matrices preserve no positive form, so that their products grow without bound: "
+        "they generate an infinite group, or they are inaccurate",
+    )
+    GROUP_INACCURATE = (
+        Kind.REASON,
+        "some products are neither clearly equal nor clearly different at an error of {distance:.2g}: "
+        "the elements generate an infinite group, or they are inaccurate",
+    )
+    GROUP_BEYOND_LIMIT = (
+        Kind.REASON,
+        "the products are more than {limit}: the elements generate an infinite or a larger group, "
+        "or they are inaccurate",
+    )
+    GROUP_BY_CHANCE = (
+        Kind.REASON,
+        "an element of order {order} fits to {error:.2g}°, which an arbitrary angle would do as well: "
+        "the elements generate an infinite group, or they are inaccurate",
+    )
+    GROUP_LEAVES_ALGEBRA = (
+        Kind.REASON,
+        "element {element} takes the algebra out of itself by {degrees:.2g}°: the algebra is not complete, "
+        "or the element is inaccurate",
     )
 
     def __call__(self, **values: Any) -> "Remark":

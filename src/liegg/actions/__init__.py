@@ -13,6 +13,7 @@ from liegg.actions.registry import action_from_settings, register
 from liegg.actions.representations.irrep import Irrep
 from liegg.actions.representations.tensor import Tensor
 from liegg.actions.restricted import Restricted
+from liegg.actions.slots import Slots
 from liegg.actions.structured.constructors import Banded, Blocks, Weights
 from liegg.actions.structured.kronecker import KroneckerSum
 from liegg.actions.structured.sparse import Sparse
@@ -35,6 +36,7 @@ __all__ = [
     "Product",
     "Restricted",
     "Sequence",
+    "Slots",
     "Sparse",
     "Tensor",
     "Volume",

@@ -11,6 +11,7 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import jvp
 from liegg.actions.displacement import Displacement
+from liegg.actions.finite.space import Space
 from liegg.actions.flow import flow
 from liegg.actions.generators import real_generators
 from liegg.actions.motion import Motion
@@ -69,10 +70,8 @@ class Action(ABC):
             return self.tangents(h[None], x)[0]
         if not self._overrides("act"):
             name = type(self).__name__
-            raise NotImplementedError(
-                f"{name} does not say how samples move: define {name}.act(h, x), {name}.field(h, x) "
-                f"or {name}.fields(x)."
-            )
+            ways = f"{name}.act(h, x), {name}.field(h, x) or {name}.fields(x)"
+            raise NotImplementedError(f"{name} does not say how samples move: define {ways}.")
         return jvp(lambda c: self.act(c, x), torch.zeros_like(h), h)[1]
 
     def tangents(
@@ -91,6 +90,10 @@ class Action(ABC):
         """Raise `ShapeError` unless a sample of this shape can be acted on; any by default."""
         for part in self._inner:
             part.check(shape)
+
+    def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
+        """What finite elements move in samples of this shape: vectors, channels, a grid, slots."""
+        return ()
 
     # Structured samples
 
@@ -173,11 +176,6 @@ class Action(ABC):
         """How a moved sample is drawn: as `"points"`, `"grid"` or `"colour"`; None for not at all."""
         return None
 
-    @property
-    def moves_signals(self) -> bool:
-        """Whether samples are images, volumes, sequences or colours."""
-        return self.stage in ("grid", "colour")
-
     def staged(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Samples as they are drawn: points `[b, k, n]`, signals `[b, c, *sides]`."""
         return x
@@ -230,10 +228,8 @@ class Action(ABC):
             return tensor
         if tensor.ndim == 3 and isinstance(self, MatrixAction):
             return self.coefficients(tensor)
-        raise ArgumentError(
-            f"{name} have shape {tuple(tensor.shape)}; expected {self._generator_shapes}, "
-            f"generators of {self!r}."
-        )
+        expected = f"{self._generator_shapes}, generators of {self!r}"
+        raise ArgumentError(f"{name} have shape {tuple(tensor.shape)}; expected {expected}.")
 
     # What a pass over the data needs; the defaults are right for every action
 

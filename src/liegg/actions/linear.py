@@ -15,6 +15,9 @@ from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.linalg import group_by_block
 from liegg.actions.base import MatrixAction
 from liegg.actions.displacement import Displacement
+from liegg.actions.finite.slots import SlotSpace
+from liegg.actions.finite.space import Space
+from liegg.actions.finite.vectors import VectorSpace
 from liegg.actions.motion import Motion
 from liegg.actions.names import checked_names, problem_with
 from liegg.algebra.catalog import scaling, so, translation
@@ -119,11 +122,11 @@ class VectorAction(MatrixAction):
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Apply the exponential of the generator's matrix to every vector."""
         (matrix,) = self.matrices(self._vector(h).to(device=x.device, dtype=x.dtype)[None])
-        return self._apply(torch.linalg.matrix_exp(matrix), x)
+        return self.apply_matrix(torch.linalg.matrix_exp(matrix), x)
 
     def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Apply the generator itself to every vector."""
-        return self._apply(self.matrices(h.to(device=x.device, dtype=x.dtype)[None])[0], x)
+        return self.apply_matrix(self.matrices(h.to(device=x.device, dtype=x.dtype)[None])[0], x)
 
     def contract(
         self,
@@ -216,10 +219,22 @@ class VectorAction(MatrixAction):
         vectors = self.staged(x)
         return pad(vectors, (0, 1), value=1.0) if self.homogeneous else vectors
 
-    def _apply(
+    def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
+        """Matrices on the vectors, and permutations of the vectors if there are several."""
+        maps = VectorSpace(self, self)
+        if self.copies < 2:
+            return (maps,)
+        first = self.layout == "copies_first"
+        stacked = (self.copies, self.n) if first else (self.n, self.copies)
+        return (maps, SlotSpace(stacked, 0 if first else 1))
+
+    def apply_matrix(
         self, matrix: Float[Tensor, "m m"], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b ..."]:
-        """Products in float32 at least: in half precision they are coarse, and some CPUs lack them."""
+        """Every vector times a matrix of the group itself, homogeneous for affine maps.
+
+        Products are in float32 at least: in half precision they are coarse, and some CPUs lack them.
+        """
         wide = torch.promote_types(x.dtype, torch.float32)
         linear, shift = matrix[: self.n].to(wide).tensor_split([self.n], dim=1)
         moved = self.staged(x).to(wide) @ linear.mT

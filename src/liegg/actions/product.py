@@ -12,6 +12,7 @@ from torch.nn.functional import pad
 
 from liegg._utils.errors import ArgumentError
 from liegg.actions.base import Action, MatrixAction
+from liegg.actions.finite.space import Space
 from liegg.actions.motion import Motion
 from liegg.algebra.words.wording import coordinate_names
 from liegg.inputs.structure.layout import Layout
@@ -156,6 +157,10 @@ class Product(Action):
                     named.setdefault(name, motion)
             start += action.size
         return named
+
+    def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
+        """Those of the actions."""
+        return tuple(space for action in self.actions for space in action.spaces(shape))
 
     @property
     def parts(self) -> tuple[Action, ...]:

@@ -15,6 +15,7 @@ from liegg.actions.product import Product
 from liegg.actions.representations.irrep import Irrep
 from liegg.actions.representations.tensor import Tensor
 from liegg.actions.restricted import MatrixRestricted, Restricted
+from liegg.actions.slots import Slots
 from liegg.actions.structured.constructors import Banded, Weights, blocks_from_settings
 from liegg.actions.structured.kronecker import kronecker_from_settings
 
@@ -36,6 +37,7 @@ _FACTORIES: dict[str, Callable[..., Action]] = {
     "banded": Banded,
     "weights": Weights,
     "kronecker": kronecker_from_settings,
+    "slots": Slots,
     "restricted": _restricted,
     "placed": lambda places, structure: placed_from_settings(
         {path: action_from_settings(inner) for path, inner in places}, structure

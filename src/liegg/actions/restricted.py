@@ -12,6 +12,7 @@ from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import orthonormal_rows
 from liegg.actions.base import Action, MatrixAction
 from liegg.actions.displacement import Displacement
+from liegg.actions.finite.space import Space
 from liegg.actions.motion import Motion
 from liegg.algebra.subspace import principal_angles
 from liegg.inputs.structure.layout import Layout
@@ -209,6 +210,10 @@ class Restricted(Action):
     def named(self, names: Sequence[Any]) -> "Restricted":
         """The restriction of the named parent."""
         return replace(self, parent=self.parent.named(names))
+
+    def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
+        """The parent's."""
+        return self.parent.spaces(shape)
 
     @property
     def parts(self) -> tuple[Action, ...]:

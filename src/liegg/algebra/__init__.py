@@ -27,6 +27,8 @@ from liegg.algebra.catalog import (
     u,
 )
 from liegg.algebra.closure import Closure, Refined, closure, generated, nearest_closed
+from liegg.algebra.finite.close import close
+from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.forms.commutant import complex_structures, hermitian_forms, invariant_subspaces
 from liegg.algebra.forms.forms import Forms, preserved_forms, signature
 from liegg.algebra.forms.frame import Standard, frame_of, standard_frame
@@ -52,6 +54,7 @@ __all__ = [
     "Abstract",
     "Alternative",
     "Closure",
+    "FiniteGroup",
     "Forms",
     "Identification",
     "Invariants",
@@ -66,6 +69,7 @@ __all__ = [
     "bracket",
     "brackets_latex",
     "canonical",
+    "close",
     "closure",
     "closure_residual",
     "complex_structures",

@@ -1,4 +1,4 @@
-"""Actions and thresholds as the command line writes them."""
+"""Parse actions and thresholds of the command line."""
 
 import re
 from collections.abc import Callable
@@ -65,8 +65,7 @@ def parse_action(text: str, names: str | None = None) -> Action:
         names: of the N coordinates of `linear`, `affine`, `tensor` and `irrep`, separated by commas.
 
     Raises:
-        ArgumentError: there is no such action, or its coordinates cannot have these names; the message shows how actions
-            are written.
+        ArgumentError: the action does not exist, or its coordinates cannot have these names; the message shows the grammar.
 
     Examples:
         >>> parse_action("affine:3x20")
@@ -91,7 +90,8 @@ def _parse_part(part: str, text: str, names: list[str] | None) -> Action:
         raise ArgumentError(f"action {shown(text)}: {GRAMMAR}")
     if names is not None:
         raise ArgumentError(
-            f"--names: the coordinates of {kind} have names of their own. Leave --names out, or use linear:N or affine:N."
+            f"--names: the coordinates of {kind} have names of their own. Leave --names out, or use linear:N, affine:N, "
+            "tensor:N:RANK or irrep:L."
         )
     arguments: dict[str, Any] = {}
     for word in words:

@@ -28,24 +28,31 @@ from liegg.cli.discover_options import (
     ActionText,
     BatchSize,
     Bottom,
+    Budget,
     Checkpoint,
     CheckpointEvery,
     Control,
     ControlDraws,
     Controls,
     Data,
+    DataQuestion,
     Device,
+    Group,
     Groups,
     HeldOut,
+    Labels,
     Layers,
     Limit,
     Model,
+    Moves,
     Names,
+    NumberOfSamples,
     Out,
     OutputAction,
     Outputs,
     Route,
     Seed,
+    Size,
     TaskText,
     Timeout,
     Title,
@@ -58,20 +65,27 @@ from liegg.cli.part import AtText, OutputText, TargetText, parse_output, parse_t
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from liegg import Run
     from liegg.cli.files import Samples
+    from liegg.results.group_symmetries import GroupSymmetries
     from liegg.results.layers import LayerSymmetries
     from liegg.results.run_folder import Clock
     from liegg.results.symmetries import Symmetries
 
 
 def discover(
-    model: Model,
     data: Data,
     action: ActionText,
+    model: Model = None,
+    labels: Labels = None,
+    question: DataQuestion = "density",
     weights: Weights = None,
     trust_model: TrustModel = False,
     groups: Groups = None,
+    size: Size = None,
+    samples: NumberOfSamples = None,
     device: Device = None,
+    moves: Moves = None,
     names: Names = None,
     output_action: OutputAction = None,
     outputs: Outputs = "each",
@@ -82,6 +96,7 @@ def discover(
     about: About = None,
     limit: Limit = None,
     layers: Layers = False,
+    group: Group = False,
     controls: Controls = True,
     control: Control = None,
     control_draws: ControlDraws = None,
@@ -96,16 +111,17 @@ def discover(
     quiet: Quiet = False,
     batch_size: BatchSize = None,
     route: Route = "auto",
+    budget: Budget = None,
     bottom: Bottom = None,
     checkpoint: Checkpoint = None,
     checkpoint_every: CheckpointEvery = 30.0,
     timeout: Timeout = 1800.0,
 ) -> None:
-    """Find the symmetries of your model on your data.
+    """Find the symmetries of your model on your data, or without --model those of the data set.
 
     --out writes a run folder: record.json and arrays.safetensors (read by liegg.load), the first samples, report.html (open
-    it in a browser) and log.txt. `liegg show`, `liegg report` and `liegg compare` read the folder. --quiet prints only the
-    number of symmetries.
+    it in a browser) and log.txt; with --group also group.json and group.html. `liegg show`, `liegg report` and `liegg compare`
+    read the folder. --quiet prints only the number of symmetries, and the name of the group with --group.
 
     Examples:
 
@@ -113,7 +129,15 @@ def discover(
 
     liegg discover --model nets:cnn --weights w.pt --data images.npy --action image:affine --held-out 0.2 --layers --out run
 
+    liegg discover --model nets:energy --data molecules.npy --action affine:3x9 --group --out run
+
+    liegg discover --model net.onnx --data table.csv --action linear:5 --samples 1000
+
+    liegg discover --model nets:energy --weights last.ckpt --data molecules.npz --moves pos --action affine:3x20
+
     liegg discover --model model.pt2 --trust-model --data x.npz:points --action affine:3x20 --output-action linear:3 --json
+
+    liegg discover --data x.npy --action linear:4 --held-out 0.2 --out run
 
     torchrun --nproc-per-node 4 -m liegg discover --model nets:cnn --weights w.pt --data x.npy --action image --device cuda
 
@@ -121,11 +145,24 @@ def discover(
     """  # noqa: D412
     options = SimpleNamespace(**locals())  # all parameters: helpers take them together
     with exit_codes(STOPPED if checkpoint is None else RESUMABLE):
-        _discover(options)
+        if model is None:
+            from liegg.cli.discover_data import discover_data
+
+            discover_data(options)
+        else:
+            _check_model_options(options)
+            _discover(options)
+
+
+def _check_model_options(options: SimpleNamespace) -> None:
+    """Raise for options that only a data set without a model has."""
+    for flag, given in (("--labels", options.labels), ("--question", options.question)):
+        if given not in (None, "density"):
+            raise typer.BadParameter(f"{flag} is for a data set alone: leave out --model.")
 
 
 class _Inputs(NamedTuple):
-    """What was loaded: `shown` and `classes` are for the report, `question` is what layers share."""
+    """Loaded inputs: `shown` and `classes` are for the report, `question` is shared with the layers."""
 
     model: Any
     samples: "Samples"
@@ -141,20 +178,21 @@ def _discover(options: SimpleNamespace) -> None:
     from liegg.polarization import launcher
     from liegg.results.run_folder import Clock
 
-    names = (
-        "batch_size route bottom control_draws verify_effort checkpoint checkpoint_every timeout"
-    )
+    names = "batch_size route budget bottom control_draws verify_effort checkpoint checkpoint_every timeout"
     run = liegg.Run(**{name: getattr(options, name) for name in names.split()})
     clock = Clock()
     is_first = launcher.rank() == 0  # of several processes only the first prints and writes
     hidden = options.quiet or options.json or not is_first
     inputs = _in_all_processes(lambda: _load(options, is_first=is_first), options.timeout)
     samples = inputs.samples
-    count = len(samples.analysed)
+    count = samples.number
     clock.note(f"loaded {options.model} and {count} samples of {options.data}")
     if uses_factory_weights(inputs.model, options.weights):
         clock.note(FACTORY_WEIGHTS)
         print_error(FACTORY_WEIGHTS) if is_first else None
+    if (evaluations := _expected_evaluations(inputs, run)) is not None:
+        clock.note(evaluations)
+        print_error(evaluations) if is_first and not hidden else None
     own = count // launcher.world_size()
     with progress_bars(hidden, "samples") as advance:
         sym = liegg.discover(
@@ -181,23 +219,41 @@ def _discover(options: SimpleNamespace) -> None:
     launcher.end()
 
 
+def _expected_evaluations(inputs: _Inputs, run: "Run") -> str | None:
+    """How often finite differences will evaluate the model; None if there are derivatives."""
+    from liegg.actions import Action
+    from liegg.inputs.foreign.recognise import as_foreign
+    from liegg.polarization.finite.evaluations import expected
+
+    foreign, action = as_foreign(inputs.model), inputs.question["action"]
+    finite = run.route == "finite" or (foreign is not None and not foreign.differentiable)
+    if not finite or not isinstance(action, Action):
+        return None
+    count = expected(action, samples=inputs.samples.number, batch_size=run.batch_size)
+    limit = "" if run.budget is None else f", limited to {run.budget}"
+    return f"finite differences: {count}{limit}."
+
+
 def _finish(
     options: SimpleNamespace, sym: "Symmetries", inputs: _Inputs, clock: "Clock", *, hidden: bool
 ) -> None:
-    """Analyse the layers if asked, print, and write; what fails is said after the rest is safe."""
+    """Analyse the layers if asked, print, and write; failures are reported after everything else is stored."""
     from liegg._utils.diagnoses import Diagnosis
     from liegg._utils.errors import RecordError, ReportError
-    from liegg.results.run_folder import save_elsewhere, write_run
+    from liegg.results.run_folder import save_elsewhere, write_group_page, write_run
 
-    layers, failure, unprinted = None, None, None
+    layers, group, failure, unprinted = None, None, None, None
     try:
+        if options.group:
+            group = _search_group(options, sym, inputs, clock)
         if options.layers:
             layers = _analyse_layers(inputs, clock, options.batch_size, hidden=hidden)
     except (LieggError, KeyboardInterrupt) as error:
         failure = error
     try:
         how = {name: getattr(options, name) for name in ("json", "quiet", "variance")}
-        print_result(sym, layers, str(sym.nullity), **how)
+        short = str(sym.nullity) if group is None else f"{sym.nullity} {group.name}"
+        print_result(sym, layers, short, group=group, **how)
     except (LieggError, BrokenPipeError) as error:
         unprinted = error
     if (out := options.out) is not None:
@@ -207,10 +263,15 @@ def _finish(
                 sym,
                 samples=inputs.shown,
                 layers=layers,
+                group=group,
                 clock=clock,
                 title=options.title,
                 classes=inputs.classes,
             )
+            if group is not None:
+                write_group_page(
+                    out, group, samples=inputs.shown, model=inputs.model, classes=inputs.classes
+                )
         except ReportError:
             raise
         except RecordError as error:
@@ -224,7 +285,8 @@ def _finish(
         if note.diagnosis is Diagnosis.VERIFICATION_FAILED:
             raise LieggError(str(note))
     if isinstance(failure, LieggError):
-        raise LieggError(f"the result is complete, but its layers are missing: {failure}")
+        missing = "group is" if options.group and group is None else "layers are"
+        raise LieggError(f"the result is complete, but its {missing} missing: {failure}")
     for error in (unprinted, failure):
         if error is not None:
             raise error
@@ -241,9 +303,17 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
     from liegg.polarization.launcher import local_device
     from liegg.results.run_folder import check_run_folder
 
-    samples = files.load_samples(options.data, options.held_out, options.groups)
+    samples = files.load_samples(
+        options.data,
+        options.held_out,
+        options.groups,
+        size=options.size,
+        samples=options.samples,
+        named=bool(options.moves),
+    )
     device = options.device and local_device(options.device)
-    model = load_model(options.model, options.weights, device, trusted=options.trust_model)
+    say = print_error if is_first else str
+    model = load_model(options.model, options.weights, device, trusted=options.trust_model, say=say)
     if options.layers and not isinstance(model, Module):
         raise LieggError(
             f"--layers needs a torch.nn.Module; {options.model} gave a {type(model).__name__}. Leave "
@@ -257,8 +327,9 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
     if is_first and options.out is not None:
         check_run_folder(options.out)
     outputs, output_action = options.outputs, options.output_action
+    action = parse_action(options.action, options.names)
     question = {
-        "action": parse_action(options.action, options.names),
+        "action": dict.fromkeys(options.moves, action) if options.moves else action,
         "output_action": None if output_action is None else parse_action(output_action),
         "outputs": int(outputs) if outputs.isdigit() else outputs,
         "output": parse_output(options.output),
@@ -291,6 +362,25 @@ def _controls(controls: bool, control: str | None) -> Any:
     return control if control is not None else "random" if controls else "none"
 
 
+def _search_group(
+    options: SimpleNamespace, sym: "Symmetries", inputs: _Inputs, clock: "Clock"
+) -> "GroupSymmetries":
+    """Search for finite symmetries, with the continuous ones as the identity component."""
+    import liegg
+
+    asked = ("action", "output_action", "output", "seed", "thresholds")
+    found = liegg.discover_group(
+        inputs.model,
+        inputs.samples.analysed,
+        **{name: inputs.question[name] for name in asked},
+        continuous=sym,
+        target=parse_target(options.target),
+        held_out=inputs.samples.held_out,
+    )
+    clock.note(f"searched for finite symmetries: {found.name}")
+    return found
+
+
 def _analyse_layers(
     inputs: _Inputs, clock: "Clock", batch_size: int | None, *, hidden: bool
 ) -> "LayerSymmetries":
@@ -298,7 +388,8 @@ def _analyse_layers(
     import liegg
 
     samples = inputs.samples.analysed
-    with progress_bar("analysing the layers", len(samples), "samples", hidden=hidden) as progress:
+    count = inputs.samples.number
+    with progress_bar("analysing the layers", count, "samples", hidden=hidden) as progress:
         run = liegg.Run(batch_size=batch_size, progress=progress)
         result = liegg.discover_layers(inputs.model, samples, **inputs.question, run=run)
     clock.note(f"analysed {len(result)} layers")

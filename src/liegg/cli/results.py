@@ -1,7 +1,7 @@
 """`liegg show`, `liegg report` and `liegg compare`: read stored runs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -50,13 +50,20 @@ def show(
             print_json({"log": text}) if json else echo(text, newline=False)
             return
         how = {"json": json, "quiet": quiet, "variance": variance}
-        if only_result(run):
+        if (kind := only_result(run)) == "group":
+            found = load(run)
+            text = found.sentence if quiet else printable(found.table())
+            print_json(found.to_dict()) if json else echo(text)
+            return
+        if kind:
             parts = load(run)
             print_result(parts, None, parts.sentence, **how)
             return
         stored = read_run(run)
         short = f"{stored.sym.nullity} {stored.sym.name}" if stored.sym.nullity else "0"
-        print_result(stored.sym, stored.layers, short, **how)
+        if stored.group is not None:
+            short = f"{stored.sym.nullity} {stored.group.name}"
+        print_result(stored.sym, stored.layers, short, group=stored.group, **how)
 
 
 def report(
@@ -87,8 +94,13 @@ def report(
         from liegg.cli.files import class_names, first_samples, load_array
         from liegg.results.run_folder import REPORT, only_result, read_run, write_page
 
-        if only_result(run):
+        if (kind := only_result(run)) in ("layers", "layer errors"):
             _print_page(_layers_page(run, out, title), json=json, quiet=quiet)
+            return
+        if kind == "group":
+            moved = None if samples is None else first_samples(load_array(samples))
+            page = _group_page(run, out, samples=moved, classes=class_names(classes), title=title)
+            _print_page(page, json=json, quiet=quiet)
             return
         stored = read_run(run)
         options = {
@@ -115,6 +127,17 @@ def _layers_page(run: Path, out: Path | None, title: str | None) -> Path:
     return layers.report(out / REPORT if out.is_dir() else out, title=title)
 
 
+def _group_page(run: Path, out: Path | None, **options: Any) -> Path:
+    """Write the page of a folder that holds a group alone."""
+    from liegg.results.group_storage import load_group
+    from liegg.results.run_folder import GROUP_REPORT, write_group_page
+
+    found = load_group(run)
+    if out is None:
+        return write_group_page(run, found, **options)
+    return found.report(out / GROUP_REPORT if out.is_dir() else out, **options)
+
+
 def _print_page(page: Path, *, json: bool, quiet: bool) -> None:
     if json:
         print_json({"report": str(page), "bytes": page.stat().st_size})
@@ -127,6 +150,9 @@ def compare(
     second: Annotated[Path, typer.Argument(help="Folder of another run with the same --action.")],
     layers: Annotated[
         bool, option(QUESTION, "Compare the layers of both runs instead.", "--layers")
+    ] = False,
+    group: Annotated[
+        bool, option(QUESTION, "Compare the finite symmetries of both runs instead.", "--group")
     ] = False,
     about: Annotated[
         list[str] | None,
@@ -152,15 +178,19 @@ def compare(
     """
     with exit_codes():
         from liegg.discovery.compare import compare as compare_results
+        from liegg.results.group_comparison import GroupComparison
+        from liegg.results.group_storage import load_group
         from liegg.results.layer_storage import load_layers
         from liegg.results.load import load
         from liegg.results.run_folder import labels
 
-        read = load_layers if layers else load
+        read: Any = load_layers if layers else load_group if group else load
         called = labels(first, second) if names is None else names.split(",")
         called = ("a", "b") if first == second and names is None else called
         comparison = compare_results(read(first), read(second), about=about, names=called)
         page = None
+        if out is not None and isinstance(comparison, GroupComparison):
+            raise typer.BadParameter("groups have no page of their comparison; leave --out out.")
         if out is not None:
             page = comparison.report(out / "comparison.html" if out.is_dir() else out)
         if json:

@@ -45,8 +45,9 @@ from liegg.inputs.probed import in_dtype_of, probed
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.output_fit import fitted_output_action
+from liegg.polarization.plan import Plan
 from liegg.polarization.rounding_noise import Scatter, scatter
-from liegg.polarization.rows import Plan, plan, rows_per_sample
+from liegg.polarization.rows import plan, replanned, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
 from liegg.results.symmetries import Symmetries
@@ -76,7 +77,7 @@ def analyse(
         notes: tuple[Remark, ...] = ()
         with threads(_model_threads(function, first)):
             dtype = function.dtype
-            function, how, white, output_action = _planned(
+            function, how, white, output_action, plain = _planned(
                 function, first, request, intervals=assigner is not None
             )
             request = replace(request, output_action=output_action)
@@ -139,7 +140,7 @@ def analyse(
         if function.piecewise and request.about is None and not motions:
             questions = finite_questions(request.action, tuple(first.shape[1:]))
             motions = _motions(replace(request, about=questions), first)
-        sym = _answered(sym, function, motions, batches, first, request) if motions else sym
+        sym = _answered(sym, plain, motions, batches, first, request) if motions else sym
         return recorded(sym, function, how)
 
 
@@ -159,7 +160,8 @@ def _answered(
     request: Request,
 ) -> Symmetries:
     """The result with the answers about named motions."""
-    moves = plan_moves(sym, motions, standard=request.about is None)
+    standard = request.about is None and not function.piecewise  # derivatives say nothing of steps
+    moves = plan_moves(sym, motions, standard=standard)
     x = batches.some(moves.samples, first)
     asked = Asked(motions, moves, request.task, request.part.output, request.data)
     with threads(_model_threads(function, first)):
@@ -298,8 +300,8 @@ def _model_threads(model: Model, batch: Tensor) -> int:
 
 def _planned(
     function: Model, first: Tensor, request: Request, *, intervals: bool
-) -> tuple[Model, Plan, Whitening | None, Action | None]:
-    """The probed model, how its rows are taken, how its outputs were whitened, and the action on them.
+) -> tuple[Model, Plan, Whitening | None, Action | None, Model]:
+    """The probed model, how its rows are taken, how it was whitened, the action on its outputs, and the plain model.
 
     Raises:
         ArgumentError: there is less memory than the candidates need.
@@ -326,8 +328,11 @@ def _planned(
             seed=request.seed,
         )
         function, white = with_steps(function, how), None
+        plain = function
         if request.outputs == "whitened" and math.prod(function.output_shape) > 1:
             function, white = whitened(function, action.row_action, first, how)
+            how = replanned(function, action.row_action, first, how)
+            function = with_steps(function, how)
     need = memory.expected(
         action,
         output_action=output_action,
@@ -337,4 +342,4 @@ def _planned(
         bottom=request.run.bottom,
     )
     memory.check(need, device=first.device)
-    return function, how, white, output_action
+    return function, how, white, output_action, plain

@@ -19,6 +19,8 @@ from liegg.decision.rank import evidence
 from liegg.discovery.about.pair import pair_answers
 from liegg.results.account import direction_error, words_of
 from liegg.results.comparison import SAME_SPAN, Comparison, Measured, PairedDefect, Side
+from liegg.results.group_comparison import GroupComparison, compare_groups
+from liegg.results.group_symmetries import GroupSymmetries
 from liegg.results.layer_comparison import LayerComparison
 from liegg.results.layers import LayerSymmetries
 from liegg.results.symmetries import Symmetries
@@ -45,14 +47,21 @@ def compare(  # noqa: D418
     """Two results of `discover_layers`."""
 
 
+@overload
+def compare(  # noqa: D418
+    a: GroupSymmetries, b: GroupSymmetries, *, about: Any = None, names: Sequence[str] = ("a", "b")
+) -> GroupComparison:
+    """Two results of `discover_group`."""
+
+
 @checked()
 def compare(
-    a: Symmetries | LayerSymmetries,
-    b: Symmetries | LayerSymmetries,
+    a: Symmetries | LayerSymmetries | GroupSymmetries,
+    b: Symmetries | LayerSymmetries | GroupSymmetries,
     *,
     about: Any = None,
     names: Sequence[str] = ("a", "b"),
-) -> Comparison | LayerComparison:
+) -> Comparison | LayerComparison | GroupComparison:
     r"""Compare two results: the same symmetries? which model is more invariant?
 
     A direction is shared if the principal angle between the two spans is one that the uncertainties
@@ -60,17 +69,19 @@ def compare(
     that only one model has is measured in the other as it is. Whether both models saw the same data
     is not known; their intervals are taken as independent.
 
-    Two results of `liegg.discover_layers` are compared layer by layer, by the names of the layers.
+    Two results of `liegg.discover_layers` are compared layer by layer, by the names of the layers; two results of
+    `liegg.discover_group` element by element.
 
     Args:
-        a: result of `liegg.discover` or `liegg.discover_layers`, or read by `liegg.load`.
+        a: result of `liegg.discover`, `liegg.discover_layers` or `liegg.discover_group`, or read by `liegg.load`.
         b: a result of the same kind with the same candidates; derivatives and the layout of samples may differ.
         about: named motions, as for `Symmetries.about`; by default those that both results have answered. Which model changes
             less under each, by how much, and whether that is significant; paired where both saw the same samples.
         names: what the two models are called.
 
     Returns:
-        A `Comparison`, or a `LayerComparison` of two results of `discover_layers`.
+        A `Comparison`; a `LayerComparison` of two results of `discover_layers`, a `GroupComparison` of two results of
+        `discover_group`.
 
     Raises:
         ArgumentError: the results have different candidates, are about different questions, or are of different kinds; names
@@ -86,6 +97,14 @@ def compare(
         >>> print(compare(ball, cylinder).sentence)
         a has the so(2) of b and 2 more directions, so(3) in all; on the shared one both are exact.
     """
+    if isinstance(a, GroupSymmetries) and isinstance(b, GroupSymmetries):
+        return compare_groups(a, b, names=checked_names(names))
+    for group, other, result in (("a", "b", a), ("b", "a", b)):
+        if isinstance(result, GroupSymmetries):
+            raise ArgumentError(
+                f"{group} holds a group of finite symmetries and {other} does not: compare two results of "
+                f"liegg.discover_group. Its continuous part is {group}.continuous."
+            )
     if isinstance(a, LayerSymmetries) and isinstance(b, LayerSymmetries):
         from liegg.discovery.compare_layers import compare_layers
 
@@ -226,6 +245,7 @@ def _side(sym: Symmetries) -> Side:
         algebra=sym.name,
         undecided=sym.decision.undecided,
         uncertainty=min(sym.decision.uncertainty, math.pi / 2),
+        of_data=sym.distribution is not None or sym.settings.get("question") is not None,
     )
 
 
@@ -249,7 +269,8 @@ def _notes(a: Symmetries, b: Symmetries, names: tuple[str, str]) -> tuple[Remark
     notes = [Diagnosis.INDEPENDENT_INTERVALS()]
     both = dict(zip(("first", "second"), names, strict=True))
     for name, sym in zip(names, (a, b), strict=True):
-        if sym.accumulated.blocks is None and bool((sym.defects > sym.decision.floor).any()):
+        total = sym.accumulated
+        if total.blocks is total.means is None and bool((sym.defects > sym.decision.floor).any()):
             none = (
                 Diagnosis.NO_INTERVALS
                 if bool(sym.intervals.isnan().all())

@@ -144,7 +144,7 @@ def discover(
         about: named motions to answer for: names that the action knows (`"rotation"`), or a mapping from names to generators
             (`{"rotation": liegg.so(2)}`) or to `liegg.actions.Motion`. They are in `sym.answers`: defect with interval, effect, and what
             finite motions of up to 256 samples change, beside random motions. By default the standard set of images, volumes,
-            sequences and colours, on as many samples as a twentieth of the analysis affords; `()` for none.
+            sequences and colours, on as many samples as a small part of the analysis affords; `()` for none.
         held_out: samples on which the symmetries are verified by finite transformations, see `liegg.verify`; those that fail are
             no longer counted.
         controls: `"random"` computes intervals and compares every direction with random ones; `"reinitialised"` also analyses the

@@ -16,7 +16,7 @@ from liegg.polarization.rows import ROW_ELEMENTS, polarize, rows_per_sample
 from liegg.polarization.streaming import PassPlan
 from liegg.spectrum.defects import squared_motion, whitening
 
-SAMPLES = 64
+SINGLE_OUTPUT_SAMPLES = 64
 """Samples at which the outputs are looked at one by one."""
 
 BROKEN = 0.1
@@ -72,7 +72,7 @@ def rows_of_outputs(steps: PassPlan) -> Float[Tensor, "b c p"] | None:
     room = ROW_ELEMENTS // (steps.columns * number)
     if outputs != "each" or number < 2 or room < 2:
         return None
-    x = steps.first[evenly_spaced(steps.first, min(SAMPLES, room))]
+    x = steps.first[evenly_spaced(steps.first, min(SINGLE_OUTPUT_SAMPLES, room))]
     take = partial(polarize, steps.model, steps.action, output_action=steps.output_action)
     return call_within_memory(lambda some: take(some, steps.row_plan)[0], x).double().cpu()
 

@@ -14,8 +14,9 @@ from liegg.inputs.batches import Batches
 from liegg.inputs.model import Model
 from liegg.polarization.finite.errors import difference_errors
 from liegg.polarization.finite.evaluations import affordable, expected
+from liegg.polarization.plan import Plan
 from liegg.polarization.rounding_noise import Scatter
-from liegg.polarization.rows import Plan, rows_per_sample
+from liegg.polarization.rows import rows_per_sample
 from liegg.polarization.streaming import PassPlan
 from liegg.results.symmetries import Symmetries
 

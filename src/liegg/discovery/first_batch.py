@@ -11,7 +11,7 @@ from liegg.inputs.hidden_derivatives import HiddenChange, hidden_change, refuse
 from liegg.inputs.model import Model
 from liegg.inputs.nonlinearity import nonlinearity
 from liegg.polarization.finite_motions import finite_motions
-from liegg.polarization.rows import Plan
+from liegg.polarization.plan import Plan
 
 MOTIONS = 8
 """Samples at which it is seen which numbers of a sample the candidates move."""

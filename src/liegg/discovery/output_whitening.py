@@ -24,7 +24,8 @@ from liegg.inputs.probe import slope_and_centre
 from liegg.polarization import displacement
 from liegg.polarization.displacement import Workspace
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.rows import ROW_ELEMENTS, Plan, polarize
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import ROW_ELEMENTS, polarize
 from liegg.spectrum.defects import TRIVIAL_TOLERANCE, whitening
 
 AskedOutputs = Outputs | Literal["whitened"]
@@ -94,8 +95,8 @@ def whitened(
         model,
         function=function,
         output_shape=(width,),
-        whole=model.whole or model.function,  # the classes stay those of the outputs as they are
-        target=partial(_mixed_target, model.target, matrix.to(x.device)),
+        whole=None,  # classes are asked of the model before it was whitened
+        target=None,
     )
     slope, centre = call_within_memory(partial(slope_and_centre, mixed, summed=False), some)
     if slope is not None:  # terms of nearly dependent outputs cancel, and leave their rounding
@@ -151,15 +152,6 @@ def _deviations(
 
 def _mixed(function: Callable[[Tensor], Tensor], matrix: Tensor, x: Tensor) -> Tensor:
     return _product(function(x).reshape(x.shape[0], -1), matrix)
-
-
-def _mixed_target(
-    target: Callable[[Tensor, Tensor], Tensor] | None,
-    matrix: Tensor,
-    complete: Tensor,
-    classes: Tensor,
-) -> Tensor:
-    return _product(complete if target is None else target(complete, classes), matrix)
 
 
 def _product(y: Float[Tensor, "... c"], matrix: Float[Tensor, "c c"]) -> Float[Tensor, "... c"]:

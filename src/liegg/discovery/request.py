@@ -1,9 +1,10 @@
-"""The question that a verb asks."""
+"""What the user asks, of one model or of several."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from liegg._utils.checks import check_seed
+from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.questions import About

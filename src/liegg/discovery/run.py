@@ -10,7 +10,7 @@ from liegg._utils.errors import ArgumentError
 from liegg.decision.controls import CONTROL_DRAWS
 from liegg.polarization.checkpoint import CHECKPOINT_SECONDS
 from liegg.polarization.distributed import TIMEOUT_SECONDS
-from liegg.polarization.rows import Route
+from liegg.polarization.plan import Route
 
 Processes = Literal["all", "alone"]
 Hidden = Literal["refuse", "warn", "ignore"]

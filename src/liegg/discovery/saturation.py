@@ -10,7 +10,8 @@ from liegg.actions import Action
 from liegg.discovery.problem import Problem
 from liegg.inputs.model import Model
 from liegg.polarization import r_factor
-from liegg.polarization.rows import ROW_ELEMENTS, Plan, polarize, rows_per_sample
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import ROW_ELEMENTS, polarize, rows_per_sample
 from liegg.polarization.sample_digest import sample_hashes
 from liegg.spectrum.defects import Defects
 

@@ -23,8 +23,8 @@ from liegg.discovery.problem import Floor, Problem, difference_floor, noise_floo
 from liegg.discovery.saturation import Halves
 from liegg.discovery.verdict import ModelInfo, Verdict, give_verdict
 from liegg.polarization.gram import Gram
+from liegg.polarization.plan import Plan
 from liegg.polarization.rounding_noise import Scatter
-from liegg.polarization.rows import Plan
 from liegg.polarization.sample_blocks import FEWEST
 from liegg.polarization.streaming import PassSums
 from liegg.results.account import account_of

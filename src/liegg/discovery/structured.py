@@ -12,6 +12,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
 from liegg._utils.arguments import shown
+from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, ModelError, TreeDataError
 from liegg._utils.forward_mode import differentiable_attention
@@ -74,6 +75,7 @@ def as_inputs(
     Raises:
         LieggError: a structure that makes no sense; the message lists the tensors that there are.
     """
+    check_seed(seed)
     with seeded(seed):
         if not (trees or is_structured(data, action)):
             if call is not None:

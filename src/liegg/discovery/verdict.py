@@ -328,7 +328,9 @@ def _model_warnings(sums: PassSums, response: Response, info: ModelInfo) -> tupl
     """What is wrong with the model."""
     diagnostics, hidden = sums.diagnostics, info.hidden
     ill = diagnostics is not None and diagnostics.kind != "ok"
-    concealed = () if hidden is None or not hidden.found else (hidden.remark,)
+    concealed: tuple[Remark, ...] = ()
+    if hidden is not None and (hidden.found or hidden.nearly):
+        concealed = (hidden.remark if hidden.found else hidden.doubt,)
     if response.measured and not response.reacts and not ill:
         only = Diagnosis.ONLY_NOISE if info.finite else Diagnosis.ONLY_ROUNDING
         return (*concealed, only())

@@ -92,7 +92,7 @@ def _wrong_dtype(dtype: np.dtype | torch.dtype) -> DtypeError:
         remedy = (
             f"{converted} where they are measurements, such as pixels (divided by 255). Labels such as "
             "token ids or atomic numbers cannot be moved: ask at an inner point of the model, with "
-            "at='embeddings' or at= the name of a layer"
+            "at='embeddings' or the name of a layer"
         )
     else:
         remedy = converted

@@ -44,6 +44,9 @@ SMOOTH, JUMPS = 1e-4, 0.03
 
 Honest functions stay below 1e-10 in float64; networks with kinks reach 0.025 before a step is halved."""
 
+NEARLY = 2 / 3
+"""Share of the limit of jumps above which they cannot be excluded: both a step and steep functions without any show 2.9 %."""
+
 SMOOTH_UNITS = 30.0
 """Roots of the rounding unit that a smooth part must exceed in any case: 1 % in float32."""
 
@@ -85,6 +88,18 @@ class HiddenChange:
         if self.smooth > smooth_limit(self.unit):
             return "finite differences at the samples converge to something else"
         return "the output jumps between samples"
+
+    @property
+    def nearly(self) -> bool:
+        """Whether jumps are not found, but cannot be excluded: steep functions without jumps show as much."""
+        return not self.found and self.jumps > NEARLY * jump_limit(self.unit)
+
+    @property
+    def doubt(self) -> Remark:
+        """What a result says where jumps cannot be excluded."""
+        return Diagnosis.JUMPS_NOT_EXCLUDED(
+            percent=100 * self.jumps, limit=100 * jump_limit(self.unit)
+        )
 
     @property
     def found(self) -> bool:

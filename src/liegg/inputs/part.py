@@ -1,4 +1,4 @@
-"""The part of a model that a question is about: what lies behind a layer, a field of what it returns, a target in it."""
+"""Restrict a model to the part that a question is about: the layers after one, a field of its output, a target in it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -22,8 +22,8 @@ class Part:
     """A part of a model and of what it returns.
 
     Attributes:
-        output: field of what the model returns; None for the obvious one.
-        target: part of the output; None for all of it.
+        output: field of the model's return value; None selects the obvious one.
+        target: part of the output; None for the complete output.
         at: the layer behind which the part begins; None for the complete model.
     """
 
@@ -32,7 +32,7 @@ class Part:
     at: str | None = None
 
     def settings(self) -> dict[str, Any]:
-        """The part as JSON values; a function by its name."""
+        """Convert the part to JSON values; functions are stored by name."""
         target = list(self.target) if isinstance(self.target, tuple) else self.target
         return {"output": field_settings(self.output), "target": target, "at": self.at}
 
@@ -41,13 +41,13 @@ def asked_part(output: Field, target: Target, *, equivariance: bool, at: str | N
     """The part that the user asks about.
 
     Args:
-        output: field of what the model returns.
+        output: field of the model's return value.
         target: part of the output.
         equivariance: whether an action moves the outputs.
         at: the layer behind which the part begins.
 
     Raises:
-        ArgumentError: the target makes no sense, or an action moves all outputs together.
+        ArgumentError: the target is invalid, or is combined with an output action.
     """
     if equivariance and target is not None:
         raise ArgumentError(
@@ -58,15 +58,15 @@ def asked_part(output: Field, target: Target, *, equivariance: bool, at: str | N
 
 
 def part_of(settings: Mapping[str, Any], given: Part) -> Part:
-    """The part that a result is about.
+    """Restore the part that a result is about.
 
     Args:
-        settings: of the result; those of earlier versions say nothing of parts.
-        given: what the user asks again, which must be the same. A function has to be given, because
-            results cannot store it.
+        settings: settings of the result; earlier versions store no part.
+        given: the part passed with this call, which must match. Functions must be passed again, because
+            results cannot store them.
 
     Raises:
-        ArgumentError: another part was given, or the function is missing.
+        ArgumentError: the parts differ, or the function is missing.
     """
     output, target = settings.get("output"), settings.get("target")
     at = settings.get("at")
@@ -88,10 +88,10 @@ def part_of(settings: Mapping[str, Any], given: Part) -> Part:
 
 
 def part_words(settings: Mapping[str, Any], model: str) -> str:
-    """What a result is about, in words: the model, or a part of what it returns.
+    """Describe in words what a result is about: the model, or a part of its output.
 
     Args:
-        settings: of the result.
+        settings: settings of the result.
         model: name of the model.
 
     Examples:
@@ -107,16 +107,16 @@ def part_words(settings: Mapping[str, Any], model: str) -> str:
 
 
 def with_part(model: Model, x: Float[Tensor, "b ..."], part: Part) -> Model:
-    """The model restricted to a part of what it returns; the classes stay those of the complete output.
+    """Restrict a model to a part of its output; classes are still read from the complete output.
 
     Args:
         model: the model, before `probe`.
         x: the first batch; a few of its samples are used.
-        part: the part. If there is none, `probe` chooses a field where a model returns no tensor.
+        part: the part. Without one, `probe` selects a field if the model does not return a tensor.
 
     Raises:
-        ArgumentError: there is no such field, or the target does not suit the output.
-        DtypeError: no field is obvious, or it is not real floating point.
+        ArgumentError: the field does not exist, or the target does not fit the output.
+        DtypeError: the field is ambiguous, or is not real floating point.
         ShapeError: the output does not have one entry per sample.
         ModelError: the model fails.
     """

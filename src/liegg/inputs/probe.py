@@ -94,9 +94,13 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     y = _checked_output(raw, x, model.name, places)
     with torch.no_grad():
         again, in_place = _call_again(model.function, x)
-        alone = torch.cat(
-            [call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))]
+        single = [call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))]
+    if any(one.shape[1] != y.shape[1] for one in single):
+        raise BatchMixingError(
+            f"the output of {model.name} has {y.shape[1]} numbers per sample in a batch of {len(x)}, and "
+            f"{single[0].shape[1]} for one sample alone. {MIXING_ADVICE}"
         )
+    alone = torch.cat(single)
     scale = float(y.abs().max()) + torch.finfo(y.dtype).tiny
     arithmetic = coarsest(x.dtype, y.dtype, *dtypes())
     eps = torch.finfo(arithmetic).eps

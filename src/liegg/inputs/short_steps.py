@@ -21,7 +21,7 @@ SHORTEST, WIDER = 0.4, 16
 COARSE = 1e-4
 """Rounding unit above which short steps show only rounding."""
 
-ROUNDING = 8.0
+STEP_UNITS = 8.0
 """Rounding units, of the output and of gradient times input, that two values may differ by."""
 
 UNEVEN = 1e-3
@@ -187,7 +187,7 @@ def outside_of(
     steepest = torch.maximum(near.slope.norm(dim=-1), far.slope.norm(dim=-1))
     lengths = near.length
     size = torch.maximum(near.size, far.size) + steepest * torch.maximum(lengths, lengths.mean())
-    noise = ROUNDING * unit * torch.maximum(size, size.mean())
+    noise = STEP_UNITS * unit * torch.maximum(size, size.mean())
     above = (change - torch.maximum(one, other) - noise).clamp_min(0)
     below = (torch.minimum(one, other) - change - noise).clamp_min(0)
     return (above - below) / length, torch.maximum(one.abs(), other.abs()) / length

@@ -16,6 +16,9 @@ from liegg.inputs.target import is_normalised
 Task = Literal["auto", "classes", "values"]
 """What several outputs are; `"auto"` finds out."""
 
+SIGNALS = ("grid", "colour")
+"""Stages of actions on images, volumes, sequences and colours."""
+
 SUM_VARIANCE, SURE_SUM_VARIANCE = 0.2, 0.02
 """Variance of the sum of the outputs, relative to an average combination of them, below which they are logits: for images and other
 signals, most models of which with several outputs are classifiers, and for anything else. Trained classifiers had 3e-6 to 0.13,

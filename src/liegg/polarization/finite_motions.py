@@ -14,15 +14,16 @@ from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
 from liegg.polarization.output_sketch import combine
-from liegg.polarization.rows import Plan, polarize
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import polarize
 
-SAMPLES = 4
+MOVED_SAMPLES = 4
 """Samples that are moved."""
 
 AGREEMENT = 2.0
 """Largest ratio between two squared changes that agree."""
 
-ROUNDING = 64.0
+CHANGE_UNITS = 64.0
 """Rounding units of the output that a change may be off by."""
 
 SMALL = 0.03
@@ -51,7 +52,7 @@ def finite_motions(
     steps = action.steps(tuple(x.shape[1:]))
     if not bool((steps > 0).any()) or len(x) < 1:
         return None
-    some = x[evenly_spaced(x, min(SAMPLES, len(x)))]
+    some = x[evenly_spaced(x, min(MOVED_SAMPLES, len(x)))]
     return call_within_memory(partial(_compared, model, action, plan, steps), some)
 
 
@@ -79,7 +80,7 @@ def _compared(
     """The warning for these samples."""
     promised, found, size = squared_changes(model, action, plan, steps, x)
     unit = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
-    rounding = (ROUNDING * unit) ** 2 * size
+    rounding = (CHANGE_UNITS * unit) ** 2 * size
     small = max(SMALL * max(float(promised.mean()), float(found.mean())), rounding)
     ratios = ((promised + small) / (found + small)).log().abs()
     if not bool(torch.isfinite(ratios).all()) or float(ratios.max()) <= math.log(AGREEMENT):

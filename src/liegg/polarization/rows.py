@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Literal
 
 import torch
@@ -20,9 +20,7 @@ from liegg.inputs.probe import PROBE_SAMPLES
 from liegg.polarization.finite.differences import difference_rows
 from liegg.polarization.finite.steps import Steps, choose_steps
 from liegg.polarization.output_sketch import Outputs, combine, cotangents
-
-Route = Literal["jvp", "vjp", "autograd", "moved", "finite"]
-"""Forward or reverse derivatives, plain autograd, outputs of samples that are really moved, or finite differences."""
+from liegg.polarization.plan import Plan, Route
 
 TOGETHER_ELEMENTS = {"cpu": 2**24, "cuda": 2**28}
 """Most numbers in the tangents (or gradients) of one pass: 64 MB and 1 GB in float32."""
@@ -32,33 +30,6 @@ ROW_ELEMENTS = 2**24
 
 OUTPUT_COPIES = 4
 """Copies of a batch's outputs in float64 while they are summed."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How rows are computed; fixed before the first batch.
-
-    Attributes:
-        outputs: `"each"`: one row per output; `"sum"`: the paper's row of the summed outputs; `k`:
-            k random ±1 combinations.
-        route: `"jvp"`, `"vjp"`, `"autograd"`, `"moved"` or `"finite"`.
-        seed: seed of the random combinations.
-        together: directions per pass through the model.
-        notes: why the cheapest route was not used; what would take less memory.
-        steps: how finite differences are taken; None for derivatives.
-    """
-
-    outputs: Outputs
-    route: Route
-    seed: int = 0
-    together: int = 1
-    notes: tuple[Remark, ...] = ()
-    steps: Steps | None = None
-
-    @property
-    def forward(self) -> bool:
-        """Whether a pass costs one evaluation per candidate, and not one per output."""
-        return self.route in ("jvp", "moved", "finite")
 
 
 def plan(
@@ -280,6 +251,14 @@ def _rounding(model: Model, action: Action, x: Tensor) -> float:
     # In half precision a thousand units exceed everything, and every route would agree.
     slope = min(1000 * eps, 0.03) * (model.slope or 0.0) ** 0.5
     return float((motion * (min(1000 * eps, 1e-3) * size + slope)).max())
+
+
+def replanned(model: Model, action: Action, x: Float[Tensor, "b ..."], plan: Plan) -> Plan:
+    """The plan for other outputs of the same model: finite differences get other steps, nothing else changes."""
+    if plan.steps is None:
+        return plan
+    steps = choose_steps(model, action, x, outputs=plan.outputs, seed=plan.seed)
+    return replace(plan, steps=steps)
 
 
 def _check_finite_route(model: Model, route: str) -> None:

@@ -23,8 +23,9 @@ from liegg.polarization.diagnostics import Diagnostics, diagnose, init_sums, upd
 from liegg.polarization.displacement import Workspace
 from liegg.polarization.evidence import sample_evidence
 from liegg.polarization.gram import Gram
+from liegg.polarization.plan import Plan
 from liegg.polarization.r_factor import RFactor
-from liegg.polarization.rows import Plan, polarize, samples_at_once
+from liegg.polarization.rows import polarize, samples_at_once
 from liegg.polarization.sample_blocks import BlockAssigner, BlockRows, Parts
 from liegg.polarization.sample_digest import sample_hashes
 from liegg.polarization.state import PassState, RowSums, init_rows

@@ -14,6 +14,8 @@ _HOME = {
     "Controls": "liegg.decision.controls",
     "Decision": "liegg.decision.decide",
     "Diagnosis": "liegg._utils.diagnoses",
+    "GroupComparison": "liegg.results.group_comparison",
+    "GroupSymmetries": "liegg.results.group_symmetries",
     "Identification": "liegg.algebra.identification",
     "LayerComparison": "liegg.results.layer_comparison",
     "LayerErrors": "liegg.results.layer_errors",
@@ -22,6 +24,7 @@ _HOME = {
     "Remark": "liegg._utils.diagnoses",
     "Symmetries": "liegg.results.symmetries",
     "Verification": "liegg.results.verification",
+    "load_group": "liegg.results.group_storage",
     "load_layer_errors": "liegg.results.layer_errors_storage",
     "load_layers": "liegg.results.layer_storage",
 }

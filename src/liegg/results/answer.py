@@ -127,6 +127,7 @@ class Answer:
         untrained: defects in re-initialised models; empty if not asked.
         untrained_changed: mean share of predictions that change in them; None without classes.
         equivariance: whether the question is equivariance.
+        of_data: whether it is about the distribution of a data set, without any model.
     """
 
     name: str
@@ -140,6 +141,7 @@ class Answer:
     untrained: tuple[float, ...] = ()
     untrained_changed: float | None = None
     equivariance: bool = False
+    of_data: bool = False
 
     @property
     def holds(self) -> bool | None:
@@ -210,6 +212,9 @@ class Answer:
         if self.holds is None:
             return (Diagnosis.MOTION_NAMED(motion=self.name),)
         if self.finite is None:
+            if self.of_data:
+                percent = percentage(math.sqrt(max(self.defect, self.interval[1], 0.0)))
+                return (Diagnosis.MOTION_CHANGES_DISTRIBUTION(motion=self.name, percent=percent),)
             percent = percentage(math.sqrt(max(self.defect, 0.0)))
             return (Diagnosis.MOTION_FIRST_ORDER(motion=self.name, percent=percent),)
         size = self.finite.size_in_words()
@@ -257,6 +262,7 @@ class Answer:
 
 def answer_from_dict(record: dict[str, Any]) -> Answer:
     """Read what `Answer.to_dict` wrote."""
+    record = {"of_data": False} | record  # results of earlier versions lack it
     values = {field.name: record[field.name] for field in fields(Answer)}
     finite = values["finite"]
     return Answer(

@@ -64,6 +64,7 @@ def as_dict(sym: Symmetries) -> dict[str, Any]:
             "verification": None if sym.verification is None else sym.verification.to_dict(),
             "bottom": sym.accumulated.bottom,
             "settings": sym.settings,
+            "distribution": sym.distribution,
             "notes": [note.to_dict() for note in sym.notes],
         }
     )

@@ -13,7 +13,7 @@ from liegg.actions import Action, action_from_settings
 from liegg.results import storage
 from liegg.results.layer_errors import LayerError, LayerErrors
 
-FORMAT = 1
+ERRORS_FORMAT = 1
 """Version of the layout of stored layer errors."""
 
 ERRORS_FILE, ERRORS_PAGE = "layer-errors.json", "layer-errors.html"
@@ -37,7 +37,7 @@ def save_layer_errors(result: LayerErrors, folder: str | Path) -> Path:
     """
     listed = read_manifest(Path(folder)) if Path(folder).is_dir() else None
     record = {
-        "format": FORMAT,
+        "format": ERRORS_FORMAT,
         **result.to_dict(),
         "notes": [stored_remark(note) for note in result.notes],
     }
@@ -59,7 +59,7 @@ def load_layer_errors(folder: str | Path, *, action: Action | None = None) -> La
     folder = Path(folder)
     with storage.damage_named(folder, "a folder of stored layer errors", "errors.save(...)"):
         record = json.loads(storage.read_stored(folder, [ERRORS_FILE])[ERRORS_FILE])
-        storage.check_format(folder, record["format"], FORMAT, ())
+        storage.check_format(folder, record["format"], ERRORS_FORMAT, ())
         return LayerErrors(
             motion=record["motion"],
             size=record["size"],
@@ -76,12 +76,10 @@ def load_layer_errors(folder: str | Path, *, action: Action | None = None) -> La
 
 def _layer(record: dict[str, Any]) -> LayerError:
     """One layer; null is a number that JSON does not have."""
-    values = {field.name: record[field.name] for field in fields(LayerError)}
+    values: dict[str, Any] = {field.name: record[field.name] for field in fields(LayerError)}
     numbers = {field.name for field in fields(LayerError) if field.type in (float, "float")}
-    return LayerError(
-        **{name: _number(value) if name in numbers else value for name, value in values.items()}
-        | {"shape": tuple(values["shape"])}
-    )
+    values |= {name: _number(values[name]) for name in numbers}
+    return LayerError(**values | {"shape": tuple(values["shape"])})
 
 
 def _number(value: float | None) -> float:

@@ -6,6 +6,7 @@ from typing import Any
 from liegg._utils.arguments import checked
 from liegg.actions import Action
 from liegg.results import storage
+from liegg.results.group_storage import load_group
 from liegg.results.layer_errors_storage import load_layer_errors
 from liegg.results.layer_storage import load_layers
 from liegg.results.run_folder import only_result
@@ -23,8 +24,8 @@ def load(
         output_action: the same for the action on the outputs.
 
     Returns:
-        `Symmetries`; `LayerSymmetries` or `LayerErrors` if the folder holds these alone. Beside another result they are read
-        by `liegg.results.load_layers` and `liegg.results.load_layer_errors`.
+        `Symmetries`; `LayerSymmetries`, `LayerErrors` or `GroupSymmetries` if the folder holds these alone. Beside another
+        result they are read by `liegg.results.load_layers`, `load_layer_errors` and `load_group`.
 
     Raises:
         RecordError: a file is missing, damaged, changed since, or of another format, or the action does not fit.
@@ -38,5 +39,5 @@ def load(
     alone = only_result(folder)
     if alone == "layer errors":
         return load_layer_errors(folder, action=action)
-    read = load_layers if alone == "layers" else storage.load
+    read = {"layers": load_layers, "group": load_group}.get(alone, storage.load)
     return read(folder, action=action, output_action=output_action)

@@ -18,6 +18,8 @@ from liegg._utils.arguments import checked
 from liegg._utils.errors import RecordError, ReportError
 from liegg._utils.file_set import Manifest, check_target, read_manifest, read_regular, write_files
 from liegg._utils.version import __version__
+from liegg.results.group_storage import GROUP_FILES, group_files, has_group, load_group
+from liegg.results.group_symmetries import GroupSymmetries
 from liegg.results.layer_errors import LayerErrors
 from liegg.results.layer_errors_storage import ERRORS_FILE, ERRORS_PAGE, has_layer_errors
 from liegg.results.layer_storage import LAYER_FILES, has_layers, layer_files, load_layers
@@ -33,10 +35,16 @@ from liegg.results.storage import (
 )
 from liegg.results.symmetries import Symmetries
 
-SAMPLES, REPORT, LOG, TITLE = "samples.safetensors", "report.html", "log.txt", "run.json"
+SAMPLES_FILE, REPORT, LOG, TITLE = "samples.safetensors", "report.html", "log.txt", "run.json"
 """What lies beside the record; `run.json` holds a title and names of classes if they were given."""
 
-ALL_FILES = (*FILES, *LAYER_FILES, ERRORS_FILE, ERRORS_PAGE, SAMPLES, REPORT, LOG, TITLE)
+GROUP_REPORT = "group.html"
+"""The page of the group of a run."""
+
+ALL_FILES = (
+    *(*FILES, *LAYER_FILES, *GROUP_FILES, GROUP_REPORT, ERRORS_FILE, ERRORS_PAGE),
+    *(SAMPLES_FILE, REPORT, LOG, TITLE),
+)
 """What a run folder may hold."""
 
 OLD_LAYERS = "layers"
@@ -73,6 +81,7 @@ class RunFolder:
         layers: the result for every layer; None if that was not asked.
         title: heading of the report; None if none was given.
         classes: names of the classes that the model predicts; None if none were given.
+        group: the finite symmetries; None if that was not asked.
     """
 
     sym: Symmetries
@@ -80,6 +89,7 @@ class RunFolder:
     layers: LayerSymmetries | None
     title: str | None = None
     classes: tuple[str, ...] | None = None
+    group: GroupSymmetries | None = None
 
 
 @checked()
@@ -89,6 +99,7 @@ def write_run(
     *,
     samples: Tensor | None = None,
     layers: LayerSymmetries | None = None,
+    group: GroupSymmetries | None = None,
     clock: Clock | None = None,
     title: str | None = None,
     classes: Sequence[str] | None = None,
@@ -100,6 +111,7 @@ def write_run(
         sym: the result.
         samples: inputs of the model, of which the first few are kept.
         layers: the result for every layer.
+        group: the finite symmetries.
         clock: what happened until now; the end of the log.
         title: heading of the report.
         classes: names of the classes that the model predicts, for the report.
@@ -117,10 +129,12 @@ def write_run(
         files[TITLE] = json_bytes({"title": title, **named})
     if samples is not None:
         samples = samples[:STORED_SAMPLES].detach().cpu().contiguous()
-        files[SAMPLES] = tensors.save({"samples": samples})
+        files[SAMPLES_FILE] = tensors.save({"samples": samples})
     if layers is not None:
         files |= layer_files(layers)
-    results = "\n\n".join(str(part) for part in (sym, layers) if part is not None)
+    if group is not None:
+        files |= group_files(group)
+    results = "\n\n".join(str(part) for part in (group, sym, layers) if part is not None)
     files[LOG] = _log(folder, clock or Clock(), results)
     write_files(folder, files)
     try:
@@ -148,6 +162,28 @@ def write_page(
     with tempfile.TemporaryDirectory() as place:
         add_files(folder, [result.report(Path(place) / name, **options)])
     return folder / name
+
+
+def write_group_page(folder: str | Path, group: GroupSymmetries, **options: Any) -> Path:
+    """Write the page of a group into a run folder, beside what it holds.
+
+    Args:
+        folder: the run folder.
+        group: its group.
+        options: as for the group's `report`.
+
+    Raises:
+        ReportError: the page could not be made.
+    """
+    folder = Path(folder)
+    try:
+        with tempfile.TemporaryDirectory() as place:
+            add_files(folder, [group.report(Path(place) / GROUP_REPORT, **options)])
+    except Exception as error:
+        raise ReportError(
+            f"the result is stored in {folder}, but {GROUP_REPORT} could not be written: {error}"
+        ) from error
+    return folder / GROUP_REPORT
 
 
 def add_files(folder: Path, paths: Iterable[Path]) -> list[Path]:
@@ -190,20 +226,21 @@ def read_run(folder: str | Path) -> RunFolder:
     sym = load(folder)
     place = next((place for place in (folder, folder / OLD_LAYERS) if has_layers(place)), None)
     with damage_named(folder):
-        files = read_present(folder, (SAMPLES, TITLE))
+        files = read_present(folder, (SAMPLES_FILE, TITLE))
         about = json.loads(files[TITLE]) if TITLE in files else {"title": None}
         title, classes = about["title"], about.get("classes")
         return RunFolder(
             sym,
-            tensors.load(files[SAMPLES])["samples"] if SAMPLES in files else None,
+            tensors.load(files[SAMPLES_FILE])["samples"] if SAMPLES_FILE in files else None,
             None if place is None else load_layers(place),
             title,
             None if classes is None else tuple(classes),
+            load_group(folder) if has_group(folder) else None,
         )
 
 
 @checked()
-def only_result(folder: str | Path) -> Literal["layers", "layer errors", ""]:
+def only_result(folder: str | Path) -> Literal["layers", "layer errors", "group", ""]:
     """What a folder holds that has no result of `discover`; what `liegg.load` then reads.
 
     Raises:
@@ -215,7 +252,9 @@ def only_result(folder: str | Path) -> Literal["layers", "layer errors", ""]:
             return ""
         if has_layers(folder):
             return "layers"
-        return "layer errors" if has_layer_errors(folder) else ""
+        if has_layer_errors(folder):
+            return "layer errors"
+        return "group" if has_group(folder) else ""
 
 
 @checked()

@@ -17,6 +17,7 @@ from liegg.actions import Action
 from liegg.algebra.identification import Identification
 from liegg.decision.controls import Controls, RankTest
 from liegg.decision.decide import Decision
+from liegg.decision.distribution import DistributionTest
 from liegg.inputs.part import part_words
 from liegg.results.account import Account, Candidate, generators_of
 from liegg.results.accumulated import Accumulated
@@ -46,6 +47,7 @@ class Symmetries:
         answers: what was asked about named motions, such as rotation, in the order of the questions.
         settings: every choice that decided something, and the versions that ran.
         notes: how the model was read, if that was unusual.
+        distribution: how a data set was tested, for a result of `liegg.discover_data`; None for a model.
     """
 
     model: str
@@ -64,6 +66,7 @@ class Symmetries:
     settings: dict[str, Any]
     notes: tuple[Remark, ...] = ()
     answers: Answers = field(default_factory=Answers)
+    distribution: DistributionTest | None = None
     _spectrum: Spectrum | None = None
 
     @property
@@ -178,7 +181,7 @@ class Symmetries:
     def defect(
         self,
         generators: Float[Tensor, "d *n"],
-        output_generators: Float[Tensor, "d m m"] | None = None,
+        output_generators: Float[Tensor, "d *m"] | None = None,
     ) -> Float[Tensor, " d"]:
         """Defect δ² of any generators of the action, found or not; NaN for one that does not move the data.
 

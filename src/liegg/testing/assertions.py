@@ -2,16 +2,17 @@
 
 import copy
 import math
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._utils.arguments import checked
-from liegg._utils.errors import BatchMixingError, LieggError, RandomModelError
+from liegg._utils.errors import ArgumentError, BatchMixingError, LieggError, RandomModelError
 from liegg._utils.unwrap_compiled import original
 from liegg.actions import Action, Affine, Linear
 from liegg.algebra.subspace import orthonormal, principal_angles
@@ -20,28 +21,64 @@ from liegg.inputs.batches import Data
 from liegg.inputs.output_field import Field
 from liegg.results.symmetries import Symmetries
 from liegg.testing.causes import likely_causes
+from liegg.testing.elements import assert_elements
 from liegg.testing.error import Question, action_on, on_outputs, question, reflection_error
 from liegg.testing.groups import Group, as_group
+
+
+@overload
+def assert_invariant(  # noqa: D418
+    model: Any,
+    data: Data,
+    generators: str | Float[Tensor, "d ..."],
+    *,
+    elements: Any = None,
+    action: Action | Mapping[Any, Any] | None = None,
+    copies: int = 1,
+    output: Field = None,
+    tolerance: float | None = None,
+) -> Symmetries:
+    """Generators, and elements if there are any."""
+
+
+@overload
+def assert_invariant(  # noqa: D418
+    model: Any,
+    data: Data,
+    generators: None = None,
+    *,
+    elements: Any = None,
+    action: Action | Mapping[Any, Any] | None = None,
+    copies: int = 1,
+    output: Field = None,
+    tolerance: float | None = None,
+) -> None:
+    """Elements alone."""
 
 
 @checked()
 def assert_invariant(
     model: Any,
     data: Data,
-    generators: str | Float[Tensor, "d ..."],
+    generators: str | Float[Tensor, "d ..."] | None = None,
     *,
-    action: Any = None,
+    elements: Any = None,
+    action: Action | Mapping[Any, Any] | None = None,
     copies: int = 1,
     output: Field = None,
     tolerance: float | None = None,
-) -> Symmetries:
-    """Fail unless the model's output is invariant under the given generators.
+) -> Symmetries | None:
+    """Fail unless the model's output is invariant under the given generators and finite elements.
 
     Args:
         model: as for `liegg.discover`.
         data: as for `liegg.discover`.
         generators: a group such as `"se(3)"`, of which `"o(3)"` and `"e(3)"` also try a reflection; or matrices such as
             `liegg.so(3)`, or coefficients `[d, g]` of `action`; each must hold.
+        elements: finite transformations, each of which must hold: matrices `[k, n, n]` such as `-torch.eye(3)[None]`
+            (homogeneous ones for `Affine`), permutations of slots such as `[(1, 0, 2)]`, a group of `liegg.algebra.close`, or the
+            result of `liegg.discover_group` for another model. The tolerance is then the largest change of the output over its
+            spread.
         action: how they act, as for `liegg.discover`; by default linearly on `copies` vectors, for a group by name as
             `equivariance_error` finds it.
         copies: vectors per sample, for the default action.
@@ -52,12 +89,23 @@ def assert_invariant(
             (5e-16, 1e-7, 4e-4, 3e-3).
 
     Returns:
-        The analysis.
+        The analysis of the generators; None if there are only elements.
 
     Raises:
-        AssertionError: the output changes more along a generator, or it does not move the data; the message names it, and
-            the likely cause with the evidence for it.
+        AssertionError: the output changes more along a generator or by an element, or it does not move the data; the message
+            names it, and for generators the likely cause with the evidence for it.
+        ArgumentError: neither generators nor elements, or elements of another size.
     """
+    if generators is None and elements is None:
+        raise ArgumentError(
+            "neither generators nor elements: expected some, for example liegg.so(3) or elements=-torch.eye(3)[None]."
+        )
+    if elements is not None:
+        assert_elements(
+            model, data, elements, action=action, copies=copies, tolerance=tolerance, output=output
+        )
+    if generators is None:
+        return None
     group = as_group(generators)
     action = _action_on(group, data, action, copies)
     case = Case(model, data, group, action, output)
@@ -73,7 +121,7 @@ def assert_equivariant(
     generators: str | Float[Tensor, "d ..."],
     output_generators: Float[Tensor, "d ..."] | None = None,
     *,
-    action: Any = None,
+    action: Action | Mapping[Any, Any] | None = None,
     output_action: Action | None = None,
     copies: int = 1,
     output_copies: int = 1,

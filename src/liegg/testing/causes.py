@@ -42,15 +42,19 @@ def likely_causes(asked: Question, *, repeat: Repeat | None = None) -> str:
     """
     weights = ELEMENT * asked.reach
     error = asked.change(weights)
-    found = []
-    for look in (_rounding, _grids, _outputs, _context, _translations, _parity):
-        try:
-            found += list(look(asked, weights, error, repeat))
-        except (LieggError, RuntimeError, TypeError, ValueError):
-            continue  # a cause that cannot be looked for
+    looks = (_rounding, _grids, _outputs, _context, _translations, _parity)
+    found = [cause for look in looks for cause in _looked_for(look, asked, weights, error, repeat)]
     if not found:
         return f" {UNKNOWN_CAUSE}."
     return " Likely cause: " + "; ".join(found) + "."
+
+
+def _looked_for(look: Callable[..., Iterator[str]], *given: Any) -> list[str]:
+    """The causes that one look finds; none if it is not possible."""
+    try:
+        return list(look(*given))
+    except (LieggError, RuntimeError, TypeError, ValueError):
+        return []
 
 
 def _rounding(
@@ -90,8 +94,8 @@ def _grids(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Iter
     inside = asked.change(weights, x=faded)
     if inside <= FALLS * error:
         yield (
-            f"padding: on images that fade out towards the border the error is {inside:.1g}, and {error:.1g} on these; zeros "
-            "outside the image do not move with it"
+            f"padding and the border: on images that fade out towards the border the error is {inside:.1g}, and {error:.1g} on "
+            "these; what padding puts outside the image, and what leaves it, does not move with it"
         )
 
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -35,6 +35,9 @@ LARGEST_SHIFT = 0.25
 
 ELEMENTS = 8
 """Random elements of the group that are tried."""
+
+MOST_ELEMENTS = 100_000
+"""Elements that may be asked for."""
 
 MOST_SAMPLES = 1024
 """Samples that are read."""
@@ -81,12 +84,13 @@ class Question:
         Args:
             weights: how far to go along every generator.
             sign: of the motion of the output: 1 for the right one, -1 for its inverse, 0 for none.
-            x: other samples.
+            x: other samples, whose outputs have their own scale.
         """
-        samples = self.x if x is None else x
-        y = self.y if x is None else self.model(x).detach()
-        moved = self.model(self.action.act((weights @ self.h).to(samples), samples)).detach()
-        return self.difference(moved, self.expected(y, weights, sign=sign))
+        if x is not None:
+            y = self.model(x).detach()
+            return replace(self, x=x, y=y, scale=_scale(y)).change(weights, sign=sign)
+        moved = self.model(self.action.act((weights @ self.h).to(self.x), self.x)).detach()
+        return self.difference(moved, self.expected(self.y, weights, sign=sign))
 
     def expected(self, y: Tensor, weights: Float[Tensor, " d"], *, sign: float = 1.0) -> Tensor:
         """What an output should be after the motion."""
@@ -113,7 +117,7 @@ def equivariance_error(
     batch: Data,
     group: str | Float[Tensor, "d ..."] = "so(3)",
     *,
-    action: Any = None,
+    action: Action | Mapping[Any, Any] | None = None,
     output_action: OutputAction = None,
     output: Field = None,
     elements: int = ELEMENTS,
@@ -155,9 +159,9 @@ def equivariance_error(
         ... ) < 1e-12
         True
     """
-    if elements < 1:
+    if not 1 <= elements <= MOST_ELEMENTS:
         raise ArgumentError(
-            f"elements={elements}: expected a positive number, for example {ELEMENTS}."
+            f"elements={elements}: expected a number from 1 to {MOST_ELEMENTS}, for example {ELEMENTS}."
         )
     check_seed(seed)
     named = as_group(group)

@@ -31,6 +31,10 @@ SHAPES = [
     (Irrep(2, order="standard"), (5,)),
     (Irrep(4, copies=3), (3, 9)),
     (Irrep(4, copies=3), (27,)),
+    (Irrep(2, copies=None), (4, 5)),
+    (Tensor(3, copies=None), (2, 3, 3)),
+    (Tensor(3, copies=None), (18,)),
+    (Tensor(3, copies=None), (3, 3)),
 ]
 
 
@@ -158,8 +162,9 @@ def test_a_tensor_output_turns_with_its_input(output_action):
     sym = liegg.discover(quadrupole, x, Linear(3, copies=4), output_action=output_action)
     assert (sym.nullity, sym.name) == (3, "so(3)")
     torch.testing.assert_close(sym.output_generators, sym.generators, atol=1e-10, rtol=0)
-    assert sym.account.on_output.diagnosis is Diagnosis.OUTPUT_SAME_MATRICES
-    assert sym.account.on_output.values == {"name": "so(3)"}
+    said = sym.account.on_output
+    assert said is not None
+    assert (said.diagnosis, said.values) == (Diagnosis.OUTPUT_SAME_MATRICES, {"name": "so(3)"})
     assert liegg.verify(quadrupole, normal(60, 4, 3, seed=5), sym).holds
 
 
@@ -179,7 +184,9 @@ def test_an_irrep_output_in_other_coordinates_has_the_same_algebra():
     conjugated = matrix @ liegg.so(3) @ torch.linalg.inv(matrix)
     assert_same_span(sym.generators, conjugated, tolerance=1e-8)
     assert_same_span(sym.output_generators, liegg.so(3), tolerance=1e-8)
-    assert sym.account.on_output.diagnosis is Diagnosis.OUTPUT_ALGEBRA
+    said = sym.account.on_output
+    assert said is not None
+    assert said.diagnosis is Diagnosis.OUTPUT_ALGEBRA
 
 
 def test_a_tensor_of_another_kind_is_told_apart():
@@ -248,6 +255,27 @@ def test_other_shapes_are_refused_with_the_copies_that_fit():
         Irrep(2).check((10,))
     with pytest.raises(ShapeError, match=r"\(5,\)"):
         Irrep(2).check((7,))
+    with pytest.raises(ShapeError, match=r"\(\.\.\., 3, 3\)"):
+        Tensor(3, copies=None).check((4, 2))
+
+
+def test_one_value_per_point_of_structured_samples():
+    """A tensor per atom, for molecules of different sizes, with the action on one tensor."""
+
+    def each(pos):
+        r = pos - pos.mean(-2, keepdim=True)
+        return torch.einsum("...k,...ki,...kj->...kij", (-r.square().sum(-1)).exp(), r, r)
+
+    data = [{"pos": normal(3 + i % 3, 3, seed=i)} for i in range(60)]
+    sym = liegg.discover(
+        lambda batch: each(batch["pos"]),
+        data,
+        {"pos": liegg.Affine(3, copies=None)},
+        output_action=Tensor(3),
+    )
+    assert (sym.nullity, sym.name) == (6, "se(3)")
+    assert sym.account.on_output is not None
+    assert sym.account.on_output.values == {"name": "so(3)"}
 
 
 def test_half_precision_values_are_moved_in_float32():

@@ -11,8 +11,8 @@ from liegg.actions import Motion
 from liegg.discovery.about.effort import (
     BRIEF,
     FEWEST_SAMPLES,
+    MOST_SAMPLES,
     MOVED,
-    SAMPLES,
     SHARE,
     SHOWN,
     THOROUGH,
@@ -47,9 +47,9 @@ def test_the_standard_questions_stay_within_their_share(count):
         shown = SHOWN * sum(map(BRIEF.times_shown, some))
         spent = MOVED * (moves.samples * moved + shown)
         assert spent <= SHARE * count * (1 + 2 * each)
-        assert FEWEST_SAMPLES <= moves.samples <= SAMPLES
+        assert FEWEST_SAMPLES <= moves.samples <= MOST_SAMPLES
     assert moves.names == tuple(motions)[: len(moves.names)]  # the first ones
-    assert plan_moves(sym, motions, standard=False) == (SAMPLES, tuple(motions), THOROUGH)
+    assert plan_moves(sym, motions, standard=False) == (MOST_SAMPLES, tuple(motions), THOROUGH)
 
 
 def test_little_data_is_answered_by_derivatives_and_says_so():

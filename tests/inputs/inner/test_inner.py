@@ -79,10 +79,12 @@ def test_lengths_of_embeddings_are_invariant_under_rotations():
     assert (sym.nullity, sym.name) == (3, "so(3)")
     assert sym.subject == "the output of Lengths behind 'embeddings'"
     assert sym.settings["at"] == "embeddings"
-    assert sym.verification is not None and sym.verification.holds
+    assert sym.verification is not None
+    assert sym.verification.holds
     (note,) = [note for note in sym.notes if note.diagnosis is Diagnosis.INNER_POINT]
     assert note.values == {"layer": "'table'", "shape": [LENGTH, WIDTH]}
-    assert model.training and not model.table._forward_hooks
+    assert model.training
+    assert not model.table._forward_hooks
 
 
 def test_it_is_the_analysis_by_hand_of_what_arrives():
@@ -183,7 +185,8 @@ def test_it_is_stored_and_compared(tmp_path):
     sym = liegg.discover(model, tokens(), action, at="table")
     sym.save(tmp_path / "run")
     again = liegg.load(tmp_path / "run")
-    assert again.subject == sym.subject and str(again) == str(sym)
+    assert again.subject == sym.subject
+    assert str(again) == str(sym)
     assert liegg.verify(model, tokens(60, seed=3), again).holds
     other = liegg.discover(model, tokens(seed=9), action, at="table")
     assert "so(3)" in liegg.compare(sym, other).sentence
@@ -266,7 +269,8 @@ def test_compiled_models_are_asked_by_the_same_names():
     part.table = torch.compile(part.table, backend="eager")  # pyright: ignore[reportAttributeAccessIssue]
     for model in (compiled, part):
         inner = arrive(model, tokens(), "table")
-        assert inner.layer == "table" and inner.data["activation"].shape[1:] == (LENGTH, WIDTH)
+        assert inner.layer == "table"
+        assert inner.data["activation"].shape[1:] == (LENGTH, WIDTH)
 
 
 class Own(Pair):

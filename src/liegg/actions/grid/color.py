@@ -12,6 +12,8 @@ from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.base import MatrixAction
 from liegg.actions.displacement import Displacement
+from liegg.actions.finite.space import Space
+from liegg.actions.finite.vectors import VectorSpace
 from liegg.actions.grid.maps import MapAction
 from liegg.actions.linear import Affine, Linear
 from liegg.actions.motion import Motion
@@ -104,6 +106,11 @@ class Channels(MapAction):
         from liegg.actions.grid.named import motions_of_channels
 
         return motions_of_channels(self, spread)
+
+    def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
+        """Matrices on the channels."""
+        copies = math.prod(shape) // self.channels
+        return (VectorSpace(self, replace(self.maps, copies=copies), "channels"),)
 
     @property
     def stage(self) -> str:

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from liegg._utils.device import to_device
 from liegg._utils.errors import ArgumentError, ShapeError
+from liegg.actions.finite.grid import GridSpace, ShiftSpace
+from liegg.actions.finite.space import Space
 from liegg.actions.grid.coordinates import coordinates, paper_coordinates
 from liegg.actions.grid.interpolate import resample
 from liegg.actions.grid.maps import MapAction
@@ -309,6 +311,12 @@ class Grid(MapAction):
         from liegg.actions.grid.named import motions_of_grid
 
         return motions_of_grid(self, shape, spread)
+
+    def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
+        """Signed permutations of the axes, and circular shifts along each."""
+        whole = self._whole_shape(tuple(shape), NAMES[self.dimension])
+        axes = range(len(whole) - 1, len(whole) - 1 - self.dimension, -1)
+        return (GridSpace(whole, self.dimension), *(ShiftSpace(whole, axis) for axis in axes))
 
     @property
     def interpolates(self) -> bool:

@@ -35,7 +35,7 @@ class Irrep(Representation):
             yz, (z² − x²)/2) up to a common factor √3 in four of them; `"standard"` has the polar axis z, so
             that l = 1 is (y, z, x) and l = 2 is (xy, yz, z² − (x² + y²)/2, xz, (x² − y²)/2) likewise. The
             order m = −l … l is the same.
-        copies: values per sample, `[copies, 2l + 1]` or flat, copy after copy.
+        copies: values per sample, `[copies, 2l + 1]` or flat, copy after copy; None for any number of them.
         names: of the three coordinates of space, as for `Linear`.
 
     Examples:
@@ -45,9 +45,10 @@ class Irrep(Representation):
         [[0.0, 1.0, 0.0]]
     """
 
+    n = 3
     l: int  # noqa: E741
     order: Order = "e3nn"
-    copies: int = 1
+    copies: int | None = 1
     names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
@@ -61,11 +62,6 @@ class Irrep(Representation):
                 f"Irrep({self.l}): expected a degree from 1 to {LARGEST_DEGREE}, for example Irrep(2)."
             )
         self._check_numbers(f"Irrep({self.l})")
-
-    @property
-    def n(self) -> int:
-        """Dimension of space."""
-        return 3
 
     @property
     def value_shape(self) -> tuple[int, ...]:
@@ -90,7 +86,7 @@ class Irrep(Representation):
     def __repr__(self) -> str:
         words = [str(self.l)]
         words += [f"order={self.order!r}"] if self.order != "e3nn" else []
-        words += [f"copies={self.copies}"] if self.copies > 1 else []
+        words += [f"copies={self.copies}"] if self.copies != 1 else []
         words += [f"names={self.names!r}"] if self.names is not None else []
         return f"Irrep({', '.join(words)})"
 

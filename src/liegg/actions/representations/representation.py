@@ -1,5 +1,6 @@
 """Values that a linear map of space moves in their own way: tensors, spherical harmonics."""
 
+import copy
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -33,7 +34,7 @@ class Representation(MatrixAction):
     """
 
     n: int
-    copies: int
+    copies: int | None
     names: Sequence[str] | None
 
     @property
@@ -68,18 +69,29 @@ class Representation(MatrixAction):
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples are `[copies, *value]`, `[*value]` for one copy, or flat."""
-        shape, value = tuple(shape), self.value_shape
-        numbers = math.prod(value)
-        accepted = {(self.copies, *value), (self.copies * numbers,)}
-        accepted |= {value} if self.copies == 1 else set()
+        shape, value, copies = tuple(shape), self.value_shape, self.copies
+        numbers, count = math.prod(value), math.prod(shape) // math.prod(value)
+        several = {(count, *value), (count * numbers,)} if count else set()
+        accepted = several if copies is None else {(copies, *value), (copies * numbers,)}
+        accepted |= {value} if copies in (1, None) else set()
         if shape in accepted:
             return
-        count = math.prod(shape) // numbers
-        hint = ""
-        if shape in ((count, *value), (count * numbers,)) and count > 1:
-            hint = f" For {count} values pass copies={count}."
-        wanted = " or ".join(map(str, sorted(accepted, key=lambda one: (len(one), one))))
-        raise ShapeError(f"a sample has shape {shape}; {self!r} expects {wanted}.{hint}")
+        hint = f" For {count} values pass copies={count}." if shape in several and count > 1 else ""
+        listed = [f"(..., {str(value)[1:]}"]
+        if copies is not None:
+            listed = map(str, sorted(accepted, key=lambda one: (len(one), one)))
+        raise ShapeError(
+            f"a sample has shape {shape}; {self!r} expects {' or '.join(listed)}.{hint}"
+        )
+
+    def fitted(self, shape: tuple[int, ...]) -> "Representation":
+        """The action on any number of values, if it is on one and a leaf has several."""
+        several = len(shape) == len(self.value_shape) + 1 and tuple(shape[1:]) == self.value_shape
+        if not several or self.copies != 1:
+            return self
+        other = copy.copy(self)
+        object.__setattr__(other, "copies", None)
+        return other
 
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Apply the exponential of the image to every value."""
@@ -156,8 +168,10 @@ class Representation(MatrixAction):
 
     def _check_numbers(self, call: str) -> None:
         """Raise `ArgumentError` for copies and names that make no sense."""
-        if self.copies < 1:
-            raise ArgumentError(f"{call}: copies={self.copies} must be positive, for example 1.")
+        if self.copies is not None and self.copies < 1:
+            raise ArgumentError(
+                f"{call}: copies={self.copies} must be positive, or None for any number of values."
+            )
         object.__setattr__(self, "names", checked_names(self.names, self.n, call))
 
     def _image(self, h: Float[Tensor, " g"], x: Tensor) -> Float[Tensor, "m m"]:
@@ -173,4 +187,6 @@ class Representation(MatrixAction):
 
     def _values(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
         """The values of every sample, each flattened."""
-        return x.reshape(len(x), self.copies, math.prod(self.value_shape))
+        numbers = math.prod(self.value_shape)
+        copies = math.prod(x.shape[1:]) // numbers if self.copies is None else self.copies
+        return x.reshape(len(x), copies, numbers)

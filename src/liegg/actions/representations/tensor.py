@@ -38,7 +38,7 @@ class Tensor(Representation):
         form: `"full"` for values `[n, n]` (`[n] * rank`); `"voigt"` for the n (n + 1) / 2 different
             components of symmetric matrices, in the order xx, yy, zz, yz, xz, xy for n = 3 and xx, yy, xy
             for n = 2, without factors of 2.
-        copies: values per sample: `[copies, n, n]`, or flat.
+        copies: values per sample: `[copies, n, n]`, or flat; None for any number of them.
         names: of the n coordinates of space, as for `Linear`.
 
     Examples:
@@ -54,7 +54,7 @@ class Tensor(Representation):
     symmetric: bool = False
     antisymmetric: bool = False
     form: Form = "full"
-    copies: int = 1
+    copies: int | None = 1
     names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
@@ -114,7 +114,7 @@ class Tensor(Representation):
         words += ["symmetric=True"] if self.symmetric else []
         words += ["antisymmetric=True"] if self.antisymmetric else []
         words += [f"form={self.form!r}"] if self.form != "full" else []
-        words += [f"copies={self.copies}"] if self.copies > 1 else []
+        words += [f"copies={self.copies}"] if self.copies != 1 else []
         words += [f"names={self.names!r}"] if self.names is not None else []
         return f"Tensor({', '.join(words)})"
 

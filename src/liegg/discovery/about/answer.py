@@ -13,7 +13,7 @@ from liegg._utils.checks import checksum
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import one_line
 from liegg.actions import Motion
-from liegg.discovery.about.effort import SAMPLES, SHOWN, Effort, Moves
+from liegg.discovery.about.effort import MOST_SAMPLES, SHOWN, Effort, Moves
 from liegg.discovery.about.finite import Followed, finite_change, follow
 from liegg.discovery.about.first_order import (
     NOT_MEASURED,
@@ -26,7 +26,7 @@ from liegg.discovery.verification.measure import CONSTANT, Question, summed
 from liegg.discovery.verification.meter import Meter
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
-from liegg.inputs.task import Reading, Task, labels_in, read_outputs
+from liegg.inputs.task import SIGNALS, Reading, Task, labels_in, read_outputs
 from liegg.results.answer import Answer, FiniteChange
 from liegg.results.answers import Answers
 from liegg.results.symmetries import Symmetries
@@ -57,6 +57,7 @@ def first_order_answers(
             coefficients=motion.generators,
             inside=motion.action is None,
             equivariance=sym.output_action is not None,
+            of_data=sym.distribution is not None,
             **found._asdict(),
         )
     return answers
@@ -125,8 +126,9 @@ def answer_all(
     meter = Meter(progress, total=len(x) * (each + 2 * len(motions)))
     question = Question(model, sym.action, sym.output_action, x, meter)
     try:
-        reading = _reading(question, first, asked)
-        question = _with(question, classes=reading.classes)
+        reading = _reading(question, first, asked) if tried else None
+        if reading is not None:
+            question = _with(question, classes=reading.classes)
         answers = first_order_answers(sym, motions, question)
         finite = _finite(question, replace(question, x=first[:SHOWN]), sym, tried, effort)
     except Exception as error:  # whatever a model does to moved samples must not lose the analysis
@@ -138,12 +140,12 @@ def answer_all(
         return Found(answers, asked.task, (note,))
     meter.finish()
     left = [name for name in motions if name not in tried]
-    notes = () if reading.note is None else (reading.note,)
+    notes = () if reading is None or reading.note is None else (reading.note,)
     if left:
         notes = (*notes, _by_derivatives(left, sym))
     return Found(
         Answers(replace(one, finite=finite.get(name)) for name, one in answers.items()),
-        reading.task,
+        asked.task if reading is None else reading.task,
         notes,
     )
 
@@ -162,14 +164,14 @@ def _reading(question: Question, first: Float[Tensor, "s ..."], asked: Asked) ->
         task=asked.task,
         output=asked.output,
         labels=labels,
-        signals=question.action.moves_signals,
+        signals=question.action.stage in SIGNALS,
     )
 
 
 def _by_derivatives(names: list[str], sym: Symmetries) -> Remark:
     """That motions of the standard set were not tried at finite size."""
     return Diagnosis.MOTIONS_BY_DERIVATIVES(
-        motions=", ".join(names), count=len(names), samples=sym.samples, most=SAMPLES
+        motions=", ".join(names), count=len(names), samples=sym.samples, most=MOST_SAMPLES
     )
 
 

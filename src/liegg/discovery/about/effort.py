@@ -6,10 +6,10 @@ from liegg.actions import Motion
 from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
 
-SAMPLES, FEWEST_SAMPLES = 256, 8
+MOST_SAMPLES, FEWEST_SAMPLES = 256, 8
 """Most samples that are moved, and the fewest of which a share is told."""
 
-SHARE = 0.05
+SHARE = 0.035
 """Share of the evaluations of the analysis that the standard questions may take."""
 
 MOVED = 2.0
@@ -92,7 +92,7 @@ def plan_moves(sym: Symmetries, motions: dict[str, Motion], *, standard: bool) -
     """
     names = tuple(motions)
     if not standard:
-        return Moves(SAMPLES, names, THOROUGH)
+        return Moves(MOST_SAMPLES, names, THOROUGH)
     rows = sym.accumulated.rows.rows / max(1, sym.samples)
     each = (
         sym.action.row_action.size if sym.settings["route"] in ("jvp", "moved", "finite") else rows
@@ -104,6 +104,6 @@ def plan_moves(sym: Symmetries, motions: dict[str, Motion], *, standard: bool) -
         shown = SHOWN * sum(map(BRIEF.times_shown, some))
         count = int((affordable - shown) / moved)
         if count >= FEWEST_SAMPLES:
-            return Moves(min(SAMPLES, count), names, BRIEF)
+            return Moves(min(MOST_SAMPLES, count), names, BRIEF)
         names = names[:-1]
     return Moves(FEWEST_SAMPLES, (), BRIEF)

@@ -54,6 +54,10 @@ def from_the_analysis(sym: Symmetries, coefficients: Float[Tensor, "k g"]) -> Fi
         return NOT_MEASURED._replace(grade="trivial")
     defect, low, high = float(values.mean()), math.nan, math.nan
     level = decision.thresholds.level
+    if total.means is not None:
+        return _graded(
+            sym, defect, total.means_interval(basis, level=level), largest=float(values.max())
+        )
     order = values.argsort()
     fixed = replace(total.solution, directions=basis[order], values=values[order])
     draws = bootstrap(total.blocks, fixed, floor=decision.floor, seed=total.seed, solved=0)

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, MatrixAction, Motion
+from liegg.inputs.task import SIGNALS
 
 About = Any
 """Names of motions that the action knows, a mapping from names to generators, or None for the standard set."""
@@ -37,7 +38,7 @@ def motions_asked(
     """
     known = action.motions(shape, spread=spread)
     if about is None:
-        about = known if action.moves_signals else ()
+        about = known if action.stage in SIGNALS else ()
     if isinstance(about, str):
         about = (about,)
     if not isinstance(about, Mapping):
@@ -74,7 +75,10 @@ def _motion(name: str, given: Any, known: Mapping[str, Motion], action: Action) 
     motion = given
     if not isinstance(given, Motion):
         motion = Motion(_generators(name, given, action))
-    coefficients = (motion.action or action).as_coefficients(motion.generators, f"about[{name!r}]")
+    try:
+        coefficients = (motion.action or action).as_coefficients(motion.generators)
+    except ArgumentError as error:
+        raise ArgumentError(f"about[{name!r}]: {error}") from error
     sizes = coefficients.detach().double().abs().amax(1) if len(coefficients) else torch.zeros(1)
     if not bool(((sizes > SMALLEST) & (sizes < LARGEST)).all()):
         raise ArgumentError(

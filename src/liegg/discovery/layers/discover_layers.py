@@ -37,7 +37,8 @@ from liegg.inputs.output_field import Field
 from liegg.inputs.probe import probe
 from liegg.polarization.output_fit import fitted_output_action
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.rows import Plan, rows_per_sample
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import rows_per_sample
 from liegg.polarization.streaming import PassPlan, PassSums
 from liegg.results.layers import LayerResult, LayerSymmetries, Problem
 from liegg.results.symmetries import Symmetries
@@ -50,7 +51,11 @@ COMBINATIONS = 64
 
 
 @checked(
-    ADVICE | {"target": "A target is a part of the last output: liegg.discover(..., target=)."}
+    ADVICE
+    | {
+        "target": "A target is a part of the last output: liegg.discover(..., target=).",
+        "at": "A motion of the input is followed through the layers; liegg.discover(..., at=) begins behind one of them.",
+    }
 )
 @one_at_a_time
 def discover_layers(
@@ -194,12 +199,13 @@ def _plan_layers(
 ) -> tuple[list[Layer], LayerPass, list[Remark]]:
     """Select the layers and plan the pass: the layers, the plan, and notes."""
     action = request.action.row_action
+    outputs = "each" if request.outputs == "whitened" else request.outputs
     with full_precision_products():
         calls, writes = trace(
             network, first, lambda call, module: selection.pick(call, module, network)
         )
         layers, notes = select_layers(calls, selection, network)
-        plans = {layer.name: _row_plan(layer, request.outputs, request.seed) for layer in layers}
+        plans = {layer.name: _row_plan(layer, outputs, request.seed) for layer in layers}
         output_actions = _output_actions(layers, request.output_action, request.action)
         distinct = [layer for layer in layers if not layer.same]
         tangents = plan_tangents(network, action, first, distinct, writes=writes)

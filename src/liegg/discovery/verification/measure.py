@@ -14,7 +14,7 @@ from liegg.actions import Action
 from liegg.discovery.verification.meter import Meter
 from liegg.inputs.model import Model
 from liegg.inputs.pieces import BATCH_ELEMENTS, BATCH_SIZE
-from liegg.inputs.task import read_outputs
+from liegg.inputs.task import SIGNALS, read_outputs
 
 CONSTANT = 4.0
 """Rounding units of the model's dtype up to which the outputs of all samples are equal."""
@@ -23,7 +23,7 @@ CPU_ELEMENTS = 2**18
 """Most numbers per call of a model on a CPU: activations of larger batches leave the cache, which
 makes a small convolutional network on images of 64 x 64 pixels about three times slower."""
 
-ROUNDING = 100.0
+OUTPUT_UNITS = 100.0
 """Rounding units of the model's dtype, relative to its outputs, that a change may be off by."""
 
 
@@ -95,7 +95,7 @@ class Question:
             return False
         if self.classes is not None:
             return self.classes
-        return read_outputs(self.model, self.complete, signals=self.action.moves_signals).classes
+        return read_outputs(self.model, self.complete, signals=self.action.stage in SIGNALS).classes
 
     @cached_property
     def y(self) -> Float[Tensor, "n c"]:

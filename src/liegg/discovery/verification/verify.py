@@ -27,7 +27,13 @@ from liegg.discovery.verification.follow import (
     random_controls,
 )
 from liegg.discovery.verification.further_curves import Others, others_of
-from liegg.discovery.verification.measure import CONSTANT, ROUNDING, Directions, Question, summed
+from liegg.discovery.verification.measure import (
+    CONSTANT,
+    OUTPUT_UNITS,
+    Directions,
+    Question,
+    summed,
+)
 from liegg.discovery.verification.meter import Meter
 from liegg.discovery.verification.selected_times import Effort, at_selected_times, shares
 from liegg.inputs.batches import Batches, Data, as_batches
@@ -37,6 +43,7 @@ from liegg.inputs.output_field import Field
 from liegg.inputs.part import Part, asked_part, part_of, part_words
 from liegg.inputs.probed import in_dtype_of, probed
 from liegg.inputs.target import Target
+from liegg.inputs.task import Task
 from liegg.polarization.output_fit import fitted_output_action
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve, Verification
@@ -59,6 +66,7 @@ def verify(
     output: Field = None,
     call: Callable[..., Any] | None = None,
     at: str | None = None,
+    task: Task = "auto",
     samples: int = 256,
     fraction: float = 0.05,
     points: int = 25,
@@ -86,6 +94,7 @@ def verify(
         output: as for `liegg.discover`; by default that of `sym`, unless it was a function.
         call: as for `liegg.discover`.
         at: as for `liegg.discover`; by default that of `sym`.
+        task: as for `liegg.discover`; by default that of `sym`.
         samples: maximum number of samples.
         fraction: share of the output's variance up to which a motion holds.
         points: number of times at which each motion is measured; at most, if they are selected.
@@ -155,6 +164,7 @@ def verify(
         question = replace(
             _question(function, given_inputs.data, samples, known, part, action, output_action),
             meter=Meter(progress),
+            **_classes(task, known),
         )
         result = replace(
             result,
@@ -169,7 +179,7 @@ def verify(
             result = replace(result, notes=(Diagnosis.CONSTANT_HELD_OUT_OUTPUT(),))
         else:
             result, further = _followed(question, given, others, options, result)
-            rounding = (ROUNDING * question.eps) ** 2 * question.output_square
+            rounding = (OUTPUT_UNITS * question.eps) ** 2 * question.output_square
             floor = max(rounding / question.variance, question.eps)
             result = replace(result, floor=floor)
         question.meter.finish()
@@ -205,6 +215,13 @@ def _followed(
     return result, further
 
 
+def _classes(task: Task, known: Symmetries | None) -> dict[str, bool | None]:
+    """Whether the largest of several outputs is a prediction: as given, as in the result, or to be found out."""
+    if task == "auto" and known is not None:
+        task = known.settings.get("task", "auto")
+    return {"classes": None if task == "auto" else task == "classes"}
+
+
 def _question(
     function: Model,
     data: Data,
@@ -232,9 +249,7 @@ def _question(
     output_action = fitted_output_action(output_action, action, function)
     if known is not None and known.settings["outputs"] == "sum":  # the analysis was about the sum
         function = summed(function)
-    task = "auto" if known is None else known.settings.get("task", "auto")
-    classes = None if task == "auto" else task == "classes"
-    question = Question(function, action, output_action, x, classes=classes)
+    question = Question(function, action, output_action, x)
     if not bool(torch.isfinite(question.y).all()):
         raise ArgumentError(
             f"{function.name} returned NaN or infinity for a sample. Correct the model there, or "

@@ -1,7 +1,6 @@
 """Functions of numpy arrays: derivatives are finite differences."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -12,29 +11,16 @@ from liegg._utils.errors import ArgumentError
 from liegg.inputs.foreign.protocol import ForeignModel
 
 
-@dataclass(frozen=True)
 class ArrayFunction(ForeignModel):
-    """A function from batches of arrays to batches of arrays.
+    """A function from batches of arrays to batches of arrays."""
 
-    Attributes:
-        function: `[b, *x] -> [b, ...]`.
-        title: its name.
-        dtype: floating point type in which it takes samples.
-    """
-
-    function: Callable[[np.ndarray], Any]
-    title: str
-    dtype: torch.dtype = torch.float64
-
-    @property
-    def name(self) -> str:
-        """Name of the function."""
-        return self.title
-
-    @property
-    def precision(self) -> torch.dtype:
-        """Floating point type in which it takes samples."""
-        return self.dtype
+    def __init__(
+        self,
+        function: Callable[[np.ndarray], Any],
+        name: str,
+        precision: torch.dtype = torch.float64,
+    ):
+        self.function, self.name, self.precision = function, name, precision
 
     def evaluate(self, x: np.ndarray) -> Any:
         """Outputs of a batch."""

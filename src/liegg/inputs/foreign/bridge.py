@@ -70,7 +70,7 @@ class _Evaluate(torch.autograd.Function):
     """Outputs of a batch; forward and reverse derivatives are those of the model."""
 
     @staticmethod
-    def forward(x: Tensor, model: ForeignModel) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def forward(x: Tensor, model: ForeignModel) -> Tensor:
         return _one_tensor(model.evaluate(as_array(x)), model.name)
 
     @staticmethod
@@ -88,7 +88,7 @@ class _Evaluate(torch.autograd.Function):
         return _Push.apply(ctx.saved_tensors[0], tangent, ctx.model)
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], x: Tensor, model: ForeignModel) -> Any:
+    def vmap(info: Any, in_dims: tuple[Any, ...], x: Tensor, model: ForeignModel) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         batches = x.movedim(in_dims[0], 0)
         y = _Evaluate.apply(batches.flatten(0, 1), model)
         return y.unflatten(0, batches.shape[:2]), 0
@@ -124,7 +124,7 @@ class _Push(_Along):
     """Forward derivatives."""
 
     @staticmethod
-    def forward(x: Tensor, way: Tensor, model: ForeignModel) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def forward(x: Tensor, way: Tensor, model: ForeignModel) -> Tensor:
         return _Push.together(x, way[None], model)[0]
 
     @staticmethod
@@ -132,7 +132,7 @@ class _Push(_Along):
         return _one_tensor(model.push(as_array(x), as_array(ways)), model.name)
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], x: Tensor, way: Tensor, model: Any) -> Any:
+    def vmap(info: Any, in_dims: tuple[Any, ...], x: Tensor, way: Tensor, model: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         return _Push.batched(info, in_dims, x, way, model)
 
 
@@ -140,7 +140,7 @@ class _Pull(_Along):
     """Reverse derivatives."""
 
     @staticmethod
-    def forward(x: Tensor, way: Tensor, model: ForeignModel) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def forward(x: Tensor, way: Tensor, model: ForeignModel) -> Tensor:
         return _Pull.together(x, way[None], model)[0]
 
     @staticmethod
@@ -148,5 +148,5 @@ class _Pull(_Along):
         return _one_tensor(model.pull(as_array(x), as_array(ways)), model.name)
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], x: Tensor, way: Tensor, model: Any) -> Any:
+    def vmap(info: Any, in_dims: tuple[Any, ...], x: Tensor, way: Tensor, model: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         return _Pull.batched(info, in_dims, x, way, model)

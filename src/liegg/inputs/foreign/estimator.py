@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg.inputs.foreign.protocol import ForeignModel
 
@@ -26,21 +26,8 @@ class Estimator(ForeignModel):
                 f"{SCORES[1]}. Fit it with probability estimates, and pass model.{SCORES[1]}."
             )
         self.method = chosen[0] if classifier else "predict"
-
-    @property
-    def name(self) -> str:
-        """Class of the estimator."""
-        return type(self.estimator).__name__
-
-    @property
-    def precision(self) -> torch.dtype:
-        """Estimators take float64."""
-        return torch.float64
-
-    @property
-    def notes(self) -> tuple[Remark, ...]:
-        """Which method is called."""
-        return (Diagnosis.ESTIMATOR_METHOD(method=self.method),)
+        self.name, self.precision = type(estimator).__name__, torch.float64
+        self.notes = (Diagnosis.ESTIMATOR_METHOD(method=self.method),)
 
     def evaluate(self, x: np.ndarray) -> Any:
         """Scores or predictions of a batch; one row of numbers per sample is what estimators take."""

@@ -6,17 +6,25 @@ import numpy as np
 import torch
 
 from liegg._utils.arguments import checked
-from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, MissingExtraError
 from liegg.inputs.foreign.protocol import ForeignModel
 
 
 class JaxFunction(ForeignModel):
-    """A function of jax arrays; models of flax and equinox are such functions."""
+    """A function of jax arrays; models of flax and equinox are such functions.
+
+    It takes the type of new arrays in JAX: float32, or float64 if `jax_enable_x64` is set.
+    """
+
+    differentiable = True
 
     def __init__(self, function: Any, name: str):
         jax = _jax()
-        self.jax, self._name = jax, name
+        self.jax, self.name = jax, name
+        self.precision = torch.float64 if jax.config.jax_enable_x64 else torch.float32
+        dtype = str(self.precision).removeprefix("torch.")
+        self.notes = (Diagnosis.JAX_FUNCTION(dtype=dtype),)
         self.evaluated = jax.jit(function)
 
         def push(x: Any, tangents: Any) -> Any:
@@ -27,26 +35,6 @@ class JaxFunction(ForeignModel):
             return jax.vmap(lambda cotangent: back(cotangent)[0])(cotangents.astype(y.dtype))
 
         self.pushed, self.pulled = jax.jit(push), jax.jit(pull)
-
-    @property
-    def name(self) -> str:
-        """Name of the function."""
-        return self._name
-
-    @property
-    def precision(self) -> torch.dtype:
-        """Floating point type of new arrays in JAX: float32, or float64 if `jax_enable_x64` is set."""
-        return torch.float64 if self.jax.config.jax_enable_x64 else torch.float32
-
-    @property
-    def differentiable(self) -> bool:
-        """JAX differentiates it."""
-        return True
-
-    @property
-    def notes(self) -> tuple[Remark, ...]:
-        """That it is called as a JAX function."""
-        return (Diagnosis.JAX_FUNCTION(dtype=str(self.precision).removeprefix("torch.")),)
 
     def evaluate(self, x: np.ndarray) -> Any:
         """Outputs of a batch."""
@@ -96,8 +84,8 @@ def is_jax_array(value: Any) -> bool:
 def _jax() -> Any:
     """The package."""
     try:
-        import jax
-        import jax.numpy
+        import jax  # pyright: ignore[reportMissingImports]
+        import jax.numpy  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise MissingExtraError(
             "models in JAX need jax. Install it with: pip install 'liegg[jax]'"

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from liegg._utils.arguments import checked
-from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, MissingExtraError, ModelError, one_line
 from liegg.inputs.foreign.protocol import ForeignModel
 
@@ -25,8 +25,8 @@ LARGEST_FILE = 2**31
 class OnnxSession(ForeignModel):
     """A session of onnxruntime with one floating point input."""
 
-    def __init__(self, session: Any, name: str):
-        self.session, self._name = session, name
+    def __init__(self, session: Any, name: str, reason: str = ""):
+        self.session, self.name = session, name
         inputs = session.get_inputs()
         floating = [one for one in inputs if one.type in DTYPES]
         if len(inputs) != 1 or len(floating) != 1:
@@ -37,21 +37,9 @@ class OnnxSession(ForeignModel):
             )
         self.input = inputs[0]
         self.outputs = [one.name for one in session.get_outputs()]
-
-    @property
-    def name(self) -> str:
-        """Name of the file."""
-        return self._name
-
-    @property
-    def precision(self) -> torch.dtype:
-        """Type of the input."""
-        return DTYPES[self.input.type]
-
-    @property
-    def notes(self) -> tuple[Remark, ...]:
-        """That onnxruntime evaluates it."""
-        return (Diagnosis.ONNX_RUNTIME(),)
+        self.precision = DTYPES[self.input.type]
+        note = Diagnosis.ONNX_NOT_CONVERTED(reason=reason) if reason else Diagnosis.ONNX_RUNTIME()
+        self.notes = (note,)
 
     def evaluate(self, x: np.ndarray) -> Any:
         """Outputs of a batch: an array, or a mapping from names to arrays if there are several."""
@@ -84,18 +72,17 @@ def from_onnx(path: str | Path, *, how: Literal["auto", "runtime", "torch"] = "a
     if how != "runtime":
         try:
             return _converted(path)
-        except MissingExtraError as error:
+        except MissingExtraError:
             if how == "torch":
                 raise
-            reason = str(error)
+            reason = "onnx2torch is not installed"
         except Exception as error:  # whatever onnx2torch cannot do, onnxruntime can
             if how == "torch":
                 raise ArgumentError(
                     f"{str(path)!r} cannot be converted to torch: {one_line(error)}. Use how='runtime'."
                 ) from error
             reason = one_line(error)
-    del reason
-    return OnnxSession(_session(path), path.name)
+    return OnnxSession(_session(path), path.name, reason)
 
 
 def check_file(path: Path) -> None:
@@ -122,7 +109,7 @@ def is_session(model: Any) -> bool:
 
 def _session(path: Path) -> Any:
     try:
-        import onnxruntime
+        import onnxruntime  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise MissingExtraError(
             "ONNX files need onnxruntime. Install it with: pip install 'liegg[onnx]'"
@@ -142,12 +129,13 @@ def _session(path: Path) -> Any:
 def _converted(path: Path) -> Any:
     """The module that onnx2torch makes."""
     try:
-        import onnx
-        import onnx2torch
+        import onnx  # pyright: ignore[reportMissingImports]
+        import onnx2torch  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise MissingExtraError(
             "exact derivatives of ONNX files need onnx2torch. Install it with: pip install onnx2torch"
         ) from error
-    module = onnx2torch.convert(onnx.load(str(path))).eval()
-    module.__class__.__name__ = path.name
+    # Weights in other files are left to onnxruntime, which looks only beside the model.
+    module = onnx2torch.convert(onnx.load(str(path), load_external_data=False)).eval()
+    module.__class__.__name__ = f"{path.name} (converted to torch)"
     return module

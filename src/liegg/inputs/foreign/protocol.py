@@ -16,29 +16,20 @@ from liegg._utils.errors import ModelError
 class ForeignModel(ABC):
     """A function of batches of arrays, in whatever framework it is written.
 
-    `evaluate` and `precision` are required. With `differentiable` also `push` and `pull`; without,
-    derivatives are finite differences of `evaluate`.
+    A subclass states `name`, `precision` and `evaluate`. With `differentiable` also `push` and `pull`;
+    without, derivatives are finite differences of `evaluate`.
+
+    Attributes:
+        name: for messages and reports.
+        precision: floating point type in which the model takes samples.
+        differentiable: whether `push` and `pull` give derivatives up to rounding.
+        notes: remarks on how the model is called.
     """
 
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """Name of the model, for messages and reports."""
-
-    @property
-    @abstractmethod
-    def precision(self) -> torch.dtype:
-        """Floating point type in which the model takes samples."""
-
-    @property
-    def differentiable(self) -> bool:
-        """Whether `push` and `pull` give derivatives up to rounding."""
-        return False
-
-    @property
-    def notes(self) -> tuple[Remark, ...]:
-        """Remarks on how the model is called."""
-        return ()
+    name: str
+    precision: torch.dtype
+    differentiable: bool = False
+    notes: tuple[Remark, ...] = ()
 
     @abstractmethod
     def evaluate(self, x: np.ndarray) -> Any:

@@ -234,7 +234,7 @@ def _check_real(path: str, dtype: torch.dtype) -> None:
     if not dtype.is_complex:
         advice = (
             "Leave it to the context, where it stays. To ask about discrete inputs such as tokens or atomic numbers, "
-            "ask at an inner point of the model, with at='embeddings' or at= the name of a layer."
+            "ask at an inner point of the model, with at='embeddings' or the name of a layer."
         )
     raise DtypeError(f"{path!r} has dtype {dtype}, which cannot be moved. {advice}")
 

@@ -13,7 +13,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg._utils.errors import ModelError
+from liegg._utils.errors import ModelError, one_line
 from liegg._utils.precision import coarsest
 from liegg._utils.random import signs_like
 from liegg.actions import Action
@@ -48,6 +48,9 @@ NOISY = 2.0
 
 ROUNDED = 0.3
 """Rounding units of an output that its noise is at least: those of a uniform error."""
+
+SHARP = 1e-4
+"""Relative noise of a quotient along a direction that is not a candidate: shorter steps find jumps, which longer ones smear."""
 
 PIECEWISE, PIECEWISE_UNITS, STILL = 2e-5, 64.0, 0.5
 """Step, as a share of the spread and in rounding units, that leaves more than this share of the outputs of a piecewise constant
@@ -106,7 +109,12 @@ def choose_steps(
     spread = _spread(action, x[evenly_spaced(x, SPREAD_SAMPLES)])
     some = x[evenly_spaced(x, SAMPLES)]
     unit = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
-    noise = _noise(model, action, some, spread, unit, outputs, seed)
+    try:
+        noise = _noise(model, action, some, spread, unit, outputs, seed)
+    except torch.OutOfMemoryError:
+        raise
+    except Exception as error:  # whatever a model does beside its samples
+        raise _fails(model, one_line(error)) from error
     scale = spread / lengths(action, some).clamp_min(torch.finfo(torch.float64).tiny * spread)
     ladder = _Ladder([], [], [])
     for rung in range(MOST):
@@ -120,18 +128,28 @@ def choose_steps(
     best = errors.argmin(0)
     between = ladder.between(noise, best)
     if not bool(errors.isfinite().any()):
-        raise ModelError(
-            f"{model.name} fails, or returns NaN, when samples are moved a little, so that there are no "
-            "finite differences. Check that it accepts samples near those of the data."
-        )
+        raise _fails(model, "its outputs are not finite there")
     chosen = torch.stack(ladder.steps).gather(0, best[None])[0] * between
     length = float(torch.tensor(ladder.shares)[best].median()) * spread
+    sizes = torch.stack(ladder.quotients).square().sum(2).mean(1).sqrt().gather(0, best[None])[0]
+    steepness = float((sizes * scale / spread).nan_to_num(0.0).median())
+    if steepness > 0:
+        short = max(noise / (math.sqrt(2) * SHARP * steepness), CLOSE_UNITS * unit * spread)
+        length = min(length, short)
     piecewise = _is_piecewise(model, action, some, scale, unit, outputs, seed)
     slope, slope_noise = (None, 0.0) if piecewise else _slope(model, some, length, noise)
     with torch.no_grad():
         size = float(combine(model(some)[None], outputs, seed=seed).square().sum(2).mean().sqrt())
     relative = noise / size if size > 0 else 0.0
     return Steps(chosen, relative, noise, length, slope, slope_noise, piecewise)
+
+
+def _fails(model: Model, reason: str) -> ModelError:
+    """The error for a model that cannot be evaluated beside its samples."""
+    return ModelError(
+        f"{model.name} fails when samples are moved a little ({reason}), so that there are no finite "
+        "differences. Check that it accepts samples near those of the data."
+    )
 
 
 class _Ladder(NamedTuple):

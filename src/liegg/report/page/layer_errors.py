@@ -143,13 +143,13 @@ def _panels(layers: list[LayerError], *, classes: bool) -> list[Panel]:
     panels = []
     if not all(math.isnan(layer.effect) for layer in layers):
         effect = Series("this layer alone", [100 * layer.effect for layer in layers])
-        panels.append(Panel("effect on the output, %", [effect], decades=DECADES))
+        panels.append(Panel("effect on the output (%)", [effect], decades=DECADES))
     if classes:
         changed = Series("this layer alone", [100 * layer.changed for layer in layers])
-        panels.append(Panel("predictions changed, %", [changed], counts=True))
+        panels.append(Panel("predictions changed (%)", [changed], counts=True))
     added = Series("this layer", [100 * layer.added for layer in layers])
     total = Series("all layers up to here", [100 * layer.total for layer in layers])
-    panels.append(Panel("error, % of the variance of the layer", [added, total], decades=DECADES))
+    panels.append(Panel("error (% of the variance)", [added, total], decades=DECADES))
     return panels
 
 

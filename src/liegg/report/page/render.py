@@ -13,13 +13,20 @@ STYLES, SCRIPTS = ("report.css", "answers.css"), ("answers.js", "report.js")
 """Files of a page, in their order."""
 
 
-def rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None = None) -> str:
+def rendered(
+    template: str,
+    values: dict[str, Any],
+    data: dict[str, Any] | None = None,
+    *,
+    more: tuple[str, ...] = (),
+) -> str:
     """Fill in a template. It escapes every text; the data of the script is escaped here.
 
     Args:
         template: name of its file.
         values: its variables.
         data: what the script of the page reads.
+        more: further style sheets (.css) and scripts (.js) of this page.
     """
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -38,7 +45,10 @@ def rendered(template: str, values: dict[str, Any], data: dict[str, Any] | None 
     )
     style, script = (
         Markup("".join(loader.get_source(environment, name)[0] for name in names))
-        for names in (STYLES, SCRIPTS)
+        for names in (
+            (*STYLES, *(name for name in more if name.endswith(".css"))),
+            (*SCRIPTS, *(name for name in more if name.endswith(".js"))),
+        )
     )
     encoded = Markup(embedded({} if data is None else data))
     return environment.get_template(template).render(

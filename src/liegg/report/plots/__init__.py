@@ -7,6 +7,7 @@ from liegg.report.plots.comparison import comparison, controls
 from liegg.report.plots.curves import verification
 from liegg.report.plots.directions import bias, defects, overview, spectrum
 from liegg.report.plots.film_strip import motion
+from liegg.report.plots.group import multiplication_table, orbit
 from liegg.report.plots.layer_errors import layer_errors
 from liegg.report.plots.layers import layers
 from liegg.report.plots.matrices import field, generators
@@ -27,6 +28,8 @@ __all__ = [
     "layer_errors",
     "layers",
     "motion",
+    "multiplication_table",
+    "orbit",
     "overview",
     "save_figure",
     "spectrum",

@@ -327,3 +327,57 @@ class TestIsAction:
         assert_is_action(Rounded(3), X[:5], tolerance=1e-7)
         with pytest.raises(AssertionError, match="identity"):
             assert_is_action(Rounded(3), X[:5], tolerance=1e-9)
+
+
+class TestElements:
+    """Finite elements of `assert_invariant`."""
+
+    MINUS = -torch.eye(3)[None]
+
+    def test_passes_for_mirror_images_of_products(self):
+        assert assert_invariant(products, normal(60, 3, 3), elements=self.MINUS, copies=3) is None
+
+    def test_generators_and_elements_together(self):
+        x = normal(60, 3, 3)
+        sym = assert_invariant(products, x, liegg.so(3), elements=self.MINUS, copies=3)
+        assert sym is not None
+        assert sym.nullity == 3
+
+    def test_names_the_element_that_fails(self):
+        def volume(x):
+            return torch.linalg.det(x)[:, None]
+
+        with pytest.raises(
+            AssertionError, match="not invariant under inversion: the output changes by"
+        ):
+            assert_invariant(volume, normal(60, 3, 3), elements=self.MINUS, copies=3)
+        group = liegg.algebra.close(self.MINUS)
+        with pytest.raises(AssertionError, match="inversion"):
+            assert_invariant(volume, normal(60, 3, 3), elements=group, copies=3)
+
+    def test_permutations_of_slots(self):
+        action, x = liegg.Linear(3, copies=3), normal(60, 3, 3)
+
+        def mean(x):
+            return x.mean(1)
+
+        assert_invariant(mean, x, elements=[(1, 0, 2), (1, 2, 0)], action=action)
+        with pytest.raises(AssertionError, match=r"the permutation \[1, 0, 2\]"):
+            assert_invariant(lambda x: x[:, 0], x, elements=[(1, 0, 2)], action=action)
+
+    def test_bad_elements_are_refused(self):
+        x, action = normal(60, 3, 3), liegg.Linear(3, copies=3)
+        for elements, message in (
+            (torch.eye(2)[None], "moves vectors: 3"),
+            ([(0, 0, 1)], "expected a matrix"),
+        ):
+            with pytest.raises(liegg.LieggError, match=message):
+                assert_invariant(products, x, elements=elements, action=action)
+        with pytest.raises(liegg.LieggError, match="neither generators nor elements"):
+            assert_invariant(products, x)
+        with pytest.raises(liegg.LieggError, match="need an action"):
+            assert_invariant(products, x, elements=[(1, 0, 2)])
+        with pytest.raises(AssertionError, match="nothing was checked"):
+            assert_invariant(products, x, elements=torch.zeros(0, 3, 3), action=action)
+        with pytest.raises(AssertionError, match="does not move the samples"):
+            assert_invariant(products, 0 * x + 1, elements=torch.eye(3)[[1, 0, 2]], action=action)

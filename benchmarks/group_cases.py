@@ -1,0 +1,224 @@
+"""Functions and networks whose complete symmetry group is known, for `groups.py` and the tests."""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+import liegg
+from liegg.actions import Action, Slots
+
+SHEAR = torch.tensor([[1.0, 0.5], [0.0, 1.2]], dtype=torch.float64)
+"""Coordinates of the plane in which its symmetries are neither orthogonal nor of equal scale."""
+
+
+class Case(NamedTuple):
+    """A function with a known group.
+
+    Attributes:
+        name: of the case.
+        model: the function.
+        data: samples.
+        action: what may move.
+        group: name of the whole group.
+        order: elements, or components of a continuous group; permutations of slots are not counted.
+    """
+
+    name: str
+    model: Callable[[Tensor], Tensor]
+    data: Tensor
+    action: Action
+    group: str
+    order: int
+
+
+def normal(*shape: int, seed: int = 0) -> Tensor:
+    """Normal numbers in float64."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+
+
+def polygon(k: int, *, mirrors: bool) -> Callable[[Tensor], Tensor]:
+    """A polynomial of the plane, in sheared coordinates, with the rotations of a polygon and maybe its mirrors."""
+
+    def function(x: Tensor) -> Tensor:
+        u, v = torch.linalg.solve(SHEAR, x.mT)
+        radius, power = u.square() + v.square(), (u + 1j * v) ** k
+        odd = 0.0 if mirrors else 0.3 * power.imag * radius
+        return radius + 0.3 * power.real + odd
+
+    return function
+
+
+def network(n: int, *, seed: int = 0, gain: float = 3.0, outputs: int = 1) -> nn.Sequential:
+    """A random network without symmetry."""
+    torch.manual_seed(seed)
+    layers = nn.Sequential(nn.Linear(n, 32), nn.Tanh(), nn.Linear(32, outputs)).double()
+    with torch.no_grad():
+        next(layers.parameters()).mul_(gain)
+    return layers
+
+
+def symmetrised(base: nn.Module, elements: Tensor) -> Callable[[Tensor], Tensor]:
+    """The mean of a network over a group of matrices."""
+    return lambda x: torch.stack([base(x @ h.mT) for h in elements]).mean(0)
+
+
+def rotations_of_order(k: int) -> Tensor:
+    """Rotations of the plane by multiples of 360°/k."""
+    angles = 2 * math.pi * torch.arange(k, dtype=torch.float64) / k
+    return torch.stack(
+        [
+            torch.stack([angles.cos(), -angles.sin()], 1),
+            torch.stack([angles.sin(), angles.cos()], 1),
+        ],
+        1,
+    )
+
+
+class SetNetwork(nn.Module):
+    """A mean over the members of a set: permutations change nothing."""
+
+    def __init__(self, features: int, *, seed: int = 0):
+        super().__init__()
+        torch.manual_seed(seed)
+        self.each = nn.Sequential(nn.Linear(features, 24), nn.Tanh(), nn.Linear(24, 16)).double()
+        self.whole = nn.Sequential(nn.Tanh(), nn.Linear(16, 1)).double()
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Output of a batch of sets."""
+        return self.whole(3 * self.each(x).mean(1))
+
+
+def icosahedral(x: Tensor) -> Tensor:
+    """A polynomial with the symmetries of the icosahedron, by its six axes."""
+    golden = (1 + 5**0.5) / 2
+    axes = [[0, 1, s * golden] for s in (1, -1)]
+    axes += [[1, s * golden, 0] for s in (1, -1)] + [[s * golden, 0, 1] for s in (1, -1)]
+    along = x @ torch.tensor(axes, dtype=torch.float64).mT
+    return along.pow(6).sum(1) / 20 + x.square().sum(1)
+
+
+def swapped(x: Tensor) -> Tensor:
+    """Signs of x and y, and the swap of x and √2 y."""
+    a, b, c = x.unbind(1)
+    return a**2 + 2 * b**2 + 3 * c**2 + a**2 * b**2 + 0.3 * (c - 0.1) ** 3
+
+
+def exact_cases() -> list[Case]:
+    """Finite groups of exact functions and of networks, with their names and orders."""
+    plane, space = normal(600, 2), normal(600, 3)
+    two, three = liegg.Linear(2), liegg.Linear(3)
+    found = [
+        Case(
+            f"polygon {k}{' with mirrors' * m}",
+            polygon(k, mirrors=m),
+            plane,
+            two,
+            f"{'CD'[m]}{'₀₁₂₃₄₅₆'[k]}",
+            k * (1 + m),
+        )
+        for m in (True, False)
+        for k in (3, 4, 5, 6)
+    ]
+    found += [
+        Case("|x| + |y|", lambda x: x.abs().sum(1), plane, two, "D₄", 8),
+        Case("x⁴ + y⁴ + z⁴", lambda x: x.pow(4).sum(1), space, three, "O_h", 48),
+        Case(
+            "xyz + 0.1 Σ x⁴", lambda x: x.prod(1) + 0.1 * x.pow(4).sum(1), space, three, "T_d", 24
+        ),
+        Case("icosahedron", icosahedral, space, three, "I_h", 120),
+        Case("swap of x and √2 y", swapped, space, three, "D₄", 8),
+        Case("random network", network(3), space, three, "trivial", 1),
+        Case(
+            "network, three rotations",
+            symmetrised(network(2), rotations_of_order(3)),
+            plane,
+            two,
+            "C₃",
+            3,
+        ),
+        Case(
+            "network, parity",
+            symmetrised(network(3), torch.stack([torch.eye(3), -torch.eye(3)]).double()),
+            space,
+            three,
+            "C₂",
+            2,
+        ),
+    ]
+    return found
+
+
+def slot_cases(sizes: tuple[int, ...] = (10, 100)) -> list[Case]:
+    """Permutations of the members of sets."""
+    small = "₀₁₂₃₄₅₆₇₈₉"
+    found = [
+        Case(
+            f"set of {n}",
+            SetNetwork(2),
+            normal(240, n, 2),
+            Slots(),
+            "S" + "".join(small[int(d)] for d in str(n)),
+            1,
+        )
+        for n in sizes
+    ]
+    one, other = SetNetwork(2), SetNetwork(2, seed=1)
+    pair = lambda x: one(x[:, :3]) + other(x[:, 3:]).tanh()  # noqa: E731
+    return [*found, Case("sets of 3 and 2", pair, normal(400, 5, 2), Slots(), "S₃ × S₂", 1)]
+
+
+def gram(x: Tensor) -> Tensor:
+    """Bounded inner products of the vectors of a sample."""
+    return (x @ x.mT).flatten(1).tanh()
+
+
+def near(x: Tensor) -> Tensor:
+    """Bounded functions of the distances between points."""
+    return (-(x[:, :, None] - x[:, None]).square().sum(-1)).exp().flatten(1)
+
+
+def continuous_cases() -> list[Case]:
+    """Continuous groups with and without reflections."""
+    x, four, five = normal(500, 4, 3), normal(500, 2, 4), normal(500, 2, 5)
+    weights = normal(16, seed=1)
+    metric = torch.tensor([1.0, -1.0, -1.0, -1.0], dtype=torch.float64)
+
+    def volume(x: Tensor) -> Tensor:
+        return torch.linalg.det(x[:, :3])
+
+    def lorentz(x: Tensor) -> Tensor:
+        pairs = ((0, 0), (0, 1), (1, 1))
+        return torch.stack([(x[:, i] * x[:, j]) @ metric for i, j in pairs], 1).mul(0.3).tanh()
+
+    def paper(x: Tensor) -> Tensor:
+        one, other = x[:, 0].norm(dim=1), x[:, 1].norm(dim=1)
+        return one.sin() - other.pow(3) / 2 + (x[:, 0] * x[:, 1]).sum(1) / (one * other)
+
+    linear, affine = liegg.Linear(3, copies=4), liegg.Affine(3, copies=4)
+    return [
+        Case("inner products", lambda x: gram(x) @ weights, x, linear, "O(3)", 2),
+        Case(
+            "inner and triple products",
+            lambda x: gram(x) @ weights + 0.5 * volume(x),
+            x,
+            linear,
+            "SO(3)",
+            1,
+        ),
+        Case("distances", lambda x: near(x) @ weights, x, affine, "E(3)", 2),
+        Case(
+            "distances and volume",
+            lambda x: near(x) @ weights + 0.1 * volume(x[:, :3] - x[:, 3:]),
+            x,
+            affine,
+            "SE(3)",
+            1,
+        ),
+        Case("sum over distances", lambda x: near(x).sum(1), x, affine, "E(3) × S₄", 2),
+        Case("Lorentz products", lorentz, four, liegg.Linear(4, copies=2), "O(1,3)", 4),
+        Case("the paper's function", paper, five, liegg.Linear(5, copies=2), "O(5)", 2),
+    ]

@@ -1,0 +1,184 @@
+"""Finite groups of functions and networks, stored as results/groups.json: known answers, false discoveries, intervals.
+
+| part | question |
+|---|---|
+| known | is the group of exact functions and symmetrised networks found, with its order, and in which time on one core? |
+| seeds | how often, over other samples and starts? |
+| asymmetric | how often does a network without symmetry get a finite element? |
+| intervals | how often does the interval of an effect contain its value on 20 000 other samples? |
+
+python benchmarks/groups.py               everything, about ten minutes on one core
+python benchmarks/groups.py --only seeds  the other parts stay as they are stored
+python benchmarks/groups.py --quick       a few cases of each part, to a file of your choice
+"""
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+import liegg
+from group_cases import (
+    Case,
+    continuous_cases,
+    exact_cases,
+    network,
+    normal,
+    rotations_of_order,
+    slot_cases,
+    symmetrised,
+)
+from liegg.results.group_symmetries import GroupElement
+from liegg.studies.provenance import provenance, write_json
+
+OUT = Path(__file__).parents[1] / "results" / "groups.json"
+
+NETWORKS = 160
+"""Networks without symmetry."""
+
+PARTS = ("known", "seeds", "asymmetric", "intervals", "learned")
+"""What is measured."""
+
+ACTIVATIONS = (nn.Tanh, nn.ReLU, nn.SiLU)
+
+
+def known(cases: list[Case]) -> list[dict[str, Any]]:
+    """Group, order and processor time of every case."""
+    rows = []
+    for case in cases:
+        start = time.process_time()
+        found = liegg.discover_group(case.model, case.data, case.action)
+        rows.append(
+            {
+                "case": case.name,
+                "group": found.name,
+                "order": found.order,
+                "right": found.name == case.group and found.order == case.order,
+                "seconds": round(time.process_time() - start, 2),
+            }
+        )
+    return rows
+
+
+def seeds(cases: list[Case], count: int) -> dict[str, Any]:
+    """How often the group is right with other samples and other random starts."""
+    wrong: list[dict[str, Any]] = []
+    runs = 0
+    for case in cases:
+        for seed in range(1, count + 1):
+            data = normal(*case.data.shape, seed=100 + seed)
+            found = liegg.discover_group(case.model, data, case.action, seed=seed)
+            runs += 1
+            if found.order != case.order:
+                wrong.append({"case": case.name, "seed": seed, "order": found.order})
+    return {"runs": runs, "right": runs - len(wrong), "wrong": wrong}
+
+
+def asymmetric_network(seed: int) -> tuple[nn.Sequential, int]:
+    """A network without symmetry, and the dimension of its samples: two widths, three activations, one to three outputs."""
+    torch.manual_seed(seed)
+    n = (2, 3, 3, 4, 5)[seed % 5]
+    activation = ACTIVATIONS[seed % 3]
+    layers = nn.Sequential(
+        nn.Linear(n, 32), activation(), nn.Linear(32, 32), activation(), nn.Linear(32, 1 + seed % 3)
+    ).double()
+    with torch.no_grad():
+        for weight in [one for one in layers.parameters() if one.ndim == 2][:2]:
+            weight.mul_((1.0, 3.0)[seed % 2])
+    return layers, n
+
+
+def asymmetric(count: int) -> dict[str, Any]:
+    """Networks without symmetry that get a finite element, and the smallest defects that were seen."""
+    false, smallest = [], []
+    for seed in range(count):
+        model, n = asymmetric_network(seed)
+        found = liegg.discover_group(model, normal(600, n, seed=seed), liegg.Linear(n), seed=seed)
+        if found.order > 1:
+            best = found.elements[1]
+            false.append(
+                {"seed": seed, "order": found.order, "grade": best.grade, "defect": best.defect}
+            )
+        smallest.append(min((one.defect for one in found.rejected), default=1.0))
+    bound = 1 - 0.05 ** (1 / count) if not false else None
+    return {
+        "networks": count,
+        "with_false_elements": len(false),
+        "at_most": None if bound is None else round(bound, 4),
+        "smallest_defect": min(smallest),
+        "false": false,
+    }
+
+
+def value_of(model: nn.Module, element: GroupElement, x: Tensor) -> float:
+    """Effect of an element on many samples."""
+    with torch.no_grad():
+        y = model(x)
+        change = model(x @ element.matrices[0].mT) - y
+    spread = (y - y.mean(0)).square().sum(1).mean()
+    return math.sqrt(float(change.square().sum(1).mean() / spread))
+
+
+def intervals(count: int) -> dict[str, Any]:
+    """Share of the intervals of effects that contain the value on many other samples."""
+    inside = total = 0
+    for seed in range(count):
+        model, n = asymmetric_network(1000 + seed)
+        found = liegg.discover_group(model, normal(600, n, seed=seed), liegg.Linear(n), seed=seed)
+        many = normal(20_000, n, seed=9000 + seed)
+        for one in found.rejected[:8]:
+            low, high = one.interval
+            inside += low <= value_of(model, one, many) <= high
+            total += 1
+    return {"intervals": total, "cover": inside, "share": round(inside / max(1, total), 4)}
+
+
+def learned(base_seed: int = 0) -> list[dict[str, Any]]:
+    """A network symmetrised over three rotations with a growing asymmetric part: what is still counted."""
+    rows = []
+    for part in (0.0, 0.01, 0.03, 0.1, 0.3):
+        even, other = symmetrised(network(2), rotations_of_order(3)), network(2, seed=base_seed + 7)
+        model = lambda x, even=even, other=other, part=part: even(x) + part * other(x)  # noqa: E731
+        found = liegg.discover_group(model, normal(600, 2), liegg.Linear(2))
+        grades = sorted({one.grade for one in found.elements[1:]})
+        rows.append({"part": part, "order": found.order, "group": found.name, "grades": grades})
+    return rows
+
+
+def main() -> None:
+    """Run the parts and store them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--only", choices=PARTS, help="the other parts stay as they are stored")
+    parser.add_argument("--out", type=Path, default=OUT)
+    options = parser.parse_args()
+    start = time.perf_counter()
+    torch.set_num_threads(1)
+    quick = options.quick
+    finite, slots, continuous = exact_cases(), slot_cases(), continuous_cases()
+    some = [finite[0], finite[7], finite[8], finite[-1], slots[0], continuous[0]]
+    parts: dict[str, Callable[[], Any]] = {
+        "known": lambda: known(some if quick else [*finite, *slots, *continuous]),
+        "seeds": lambda: seeds(finite[:2] if quick else finite, 1 if quick else 5),
+        "asymmetric": lambda: asymmetric(2 if quick else NETWORKS),
+        "intervals": lambda: intervals(1 if quick else 30),
+        "learned": learned,
+    }
+    result = json.loads(options.out.read_text()) if options.only else {}
+    for name, part in parts.items():
+        if options.only in (None, name):
+            result[name] = part()
+    command = "python benchmarks/groups.py" + " --quick" * quick
+    if not options.only:
+        result["provenance"] = provenance(command, seconds=time.perf_counter() - start)
+    write_json(result, options.out)
+
+
+if __name__ == "__main__":
+    main()

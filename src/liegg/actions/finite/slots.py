@@ -1,0 +1,45 @@
+"""Permutations of the slots of a sample: of atoms, of the members of a set, of the places along an axis."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg.actions.finite.space import Space
+
+
+@dataclass(frozen=True)
+class SlotSpace(Space):
+    """All permutations of the places along one axis.
+
+    Attributes:
+        shape: shape of a sample with that axis, if it is flat otherwise.
+        axis: counted from 0, without the batch axis.
+    """
+
+    shape: tuple[int, ...]
+    axis: int
+    kind = "slots"
+
+    @property
+    def side(self) -> int:
+        """Number of slots."""
+        return self.shape[self.axis]
+
+    def permute(self, order: Sequence[int], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Put slot `order[i]` into place i."""
+        whole = x.reshape(len(x), *self.shape)
+        places = torch.as_tensor(list(order), device=x.device)
+        return whole.index_select(self.axis + 1, places).reshape(x.shape)
+
+    def matrix(self, order: Sequence[int]) -> Float[Tensor, "n n"]:
+        """The matrix of a permutation."""
+        return torch.eye(self.side, dtype=torch.float64)[list(order)]
+
+    def apply(
+        self, element: Float[Tensor, "n n"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "b ..."]:
+        """Samples with their slots permuted."""
+        return self.permute(element.argmax(1).tolist(), x)

@@ -1,0 +1,216 @@
+"""Close given matrices under multiplication: the finite group, or the components of a Lie group."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.arguments import checked
+from liegg._utils.diagnoses import Remark
+from liegg._utils.errors import ArgumentError
+from liegg.algebra.finite.compact import Exact, close_compact
+from liegg.algebra.finite.component_words import component_words
+from liegg.algebra.finite.components import Components, close_components
+from liegg.algebra.finite.element_words import element_words
+from liegg.algebra.finite.group import FiniteGroup
+from liegg.algebra.finite.multiplication import conjugacy_classes, element_orders
+from liegg.algebra.finite.names import table_name
+from liegg.algebra.finite.point_groups import WITH_INVERSION, schoenflies
+from liegg.algebra.subspace import orthonormal
+from liegg.algebra.words.wording import coordinate_names
+
+NOT_CLOSED = "does not close"
+"""The name where there is no finite group."""
+
+POLYHEDRA = {"T", "T_d", "O", "I", *WITH_INVERSION.values()}
+"""Point groups that are better known than their abstract groups."""
+
+
+@checked()
+def close(
+    elements: Float[Tensor, "k n n"],
+    *,
+    algebra: Float[Tensor, "d p p"] | None = None,
+    tolerance: float = 1e-6,
+    limit: int = 2000,
+    coordinates: Sequence[str] | None = None,
+    homogeneous: bool = False,
+) -> FiniteGroup:
+    """The group that matrices generate, modulo the identity component that an algebra generates.
+
+    Args:
+        elements: invertible matrices, linear or affine in homogeneous form; none for the trivial group.
+        algebra: generators of the continuous part; products of their exponentials count as the identity.
+        tolerance: relative error of each matrix, in the Frobenius norm.
+        limit: largest number of elements or components.
+        coordinates: names of the coordinates, for words.
+        homogeneous: whether the matrices are affine maps `[[L, t], [0, 1]]`.
+
+    Returns:
+        The group with its table, name and words. If the products do not close, or not clearly at this
+        tolerance, `closed` is False, `order` is None, and `reason` says why: no order is guessed.
+
+    Raises:
+        ArgumentError: not square, not finite or singular matrices, or of different sizes.
+
+    Examples:
+        >>> quarter = torch.tensor([[[0.0, -1.0], [1.0, 0.0]], [[1.0, 0.0], [0.0, -1.0]]])
+        >>> print(close(quarter, coordinates=["x", "y"]))
+        D₄ (order 8)
+           order  element
+               1  identity
+               2  rotation by 180°
+               4  rotation by 90°
+               4  rotation by −90°
+               2  reflection y → −y
+               2  swaps x and y
+               2  swaps x and −y
+               2  reflection x → −x
+        >>> from liegg.algebra import so
+        >>> close(quarter, algebra=so(2)).order
+        2
+    """
+    matrices = _checked_elements(elements, homogeneous)
+    n = matrices.shape[1]
+    if not 0 < tolerance < 0.25:
+        raise ArgumentError(
+            f"tolerance is {tolerance}; expected the relative error of the elements, for example 1e-6."
+        )
+    if limit < 1:
+        raise ArgumentError(f"limit is {limit}; expected at least 1.")
+    names = coordinate_names(n - homogeneous, coordinates) if coordinates is not None else None
+    span = matrices[:0] if algebra is None else orthonormal(algebra)
+    if span.shape[1:] != matrices.shape[1:]:
+        raise ArgumentError(
+            f"the algebra has matrices of size {span.shape[1]}, the elements of size {n}; "
+            "expected the same."
+        )
+    how = {"tolerance": tolerance, "limit": limit}
+    closed = (
+        close_components(matrices, span, homogeneous=homogeneous, **how)
+        if len(span)
+        else close_compact(matrices, **how)
+    )
+    about = {
+        "dimension": len(span),
+        "coordinates": names,
+        "homogeneous": homogeneous,
+        "tolerance": tolerance,
+    }
+    if isinstance(closed, Remark):
+        return FiniteGroup(
+            elements=matrices,
+            table=torch.zeros(0, 0, dtype=torch.long),
+            name=NOT_CLOSED,
+            abstract="",
+            schoenflies="",
+            words=tuple(_words(matrix, None, names, homogeneous, tolerance) for matrix in matrices),
+            sources=(),
+            frame=None,
+            reason=closed,
+            **about,
+        )
+    return _named(closed, span, about)
+
+
+def _named(closed: Exact | Components, span: Tensor, about: dict) -> FiniteGroup:
+    """The record of a closed group, with its name and words."""
+    closed = _sorted(closed)
+    abstract = table_name(closed.table)
+    names, homogeneous = about["coordinates"], about["homogeneous"]
+    frame = closed.frame if isinstance(closed, Exact) else None
+    point = ""
+    n = closed.elements.shape[1] - homogeneous
+    # Modulo translations alone, the linear parts are a finite group themselves.
+    finite = frame is not None or not bool((span[:, :n, :n].abs() > 1e-9).any())
+    if not finite:
+        words = component_words(closed.elements, span, coordinates=names, homogeneous=homogeneous)
+    else:
+        tolerance = max(1e-6, 2 * about["tolerance"])
+        axes = _linear_frame(closed.elements[:, :n, :n])
+        words = tuple(
+            _words(matrix, axes, names, homogeneous, tolerance) for matrix in closed.elements
+        )
+        if n == 3:
+            inside = torch.linalg.inv(axes) @ closed.elements[:, :3, :3] @ axes
+            point = schoenflies(inside.numpy(), closed.table)
+    return FiniteGroup(
+        elements=closed.elements,
+        table=torch.from_numpy(np.ascontiguousarray(closed.table)),
+        name=point if point in POLYHEDRA else abstract,
+        abstract=abstract,
+        schoenflies=point,
+        words=words,
+        sources=closed.sources,
+        frame=frame,
+        **about,
+    )
+
+
+def _sorted(closed: Exact | Components) -> Exact | Components:
+    """The same group with its elements in an order that does not depend on the generators.
+
+    The identity, then rotations before reflections, each by order, size of class, trace and entries.
+    """
+    flat = closed.elements.mT.flatten(1)
+    classes = conjugacy_classes(closed.table)
+    trace = closed.elements.diagonal(dim1=1, dim2=2).sum(1)
+    keys = [
+        *(-flat.round(decimals=4).numpy().T[::-1] + 0.0),
+        -trace.round(decimals=4).numpy(),
+        np.bincount(classes)[classes],
+        element_orders(closed.table),
+        (torch.linalg.det(closed.elements) < 0).numpy(),
+        np.arange(len(flat)) > 0,
+    ]
+    order = np.lexsort(keys)
+    place = np.argsort(order)
+    return replace(
+        closed,
+        elements=closed.elements[torch.from_numpy(order)],
+        table=place[closed.table[np.ix_(order, order)]],
+        sources=tuple(place[list(closed.sources)].tolist()) if closed.sources else (),
+    )
+
+
+def _linear_frame(linear: Float[Tensor, "m n n"]) -> Float[Tensor, "n n"]:
+    """Coordinates in which the linear parts of a finite group are orthogonal."""
+    values, vectors = torch.linalg.eigh((linear.mT @ linear).mean(0))
+    return (vectors / values.sqrt()) @ vectors.mT
+
+
+def _words(
+    matrix: Tensor,
+    frame: Tensor | None,
+    names: tuple[str, ...] | None,
+    homogeneous: bool,
+    tolerance: float,
+) -> str:
+    return element_words(
+        matrix, coordinates=names, homogeneous=homogeneous, frame=frame, tolerance=tolerance
+    )
+
+
+def _checked_elements(elements: Tensor, homogeneous: bool) -> Float[Tensor, "k n n"]:
+    """The matrices in float64, or an error that says what is wrong with them."""
+    if elements.is_complex() or elements.shape[1] != elements.shape[2] or not elements.shape[1]:
+        raise ArgumentError(
+            f"elements have shape {tuple(elements.shape)} and are {elements.dtype}; "
+            "expected real matrices [k, n, n]."
+        )
+    matrices = elements.detach().to("cpu", torch.float64)
+    for place, matrix in enumerate(matrices):
+        if not bool(matrix.isfinite().all()):
+            raise ArgumentError(f"element {place} contains NaN or infinity; expected finite ones.")
+        if not float(torch.linalg.cond(matrix)) < 1e12:
+            raise ArgumentError(f"element {place} is singular; expected invertible matrices.")
+        last = torch.eye(len(matrix)).to(matrix)[-1]
+        if homogeneous and float((matrix[-1] - last).abs().max()) > 1e-9:
+            raise ArgumentError(
+                f"the last row of element {place} is {matrix[-1].tolist()}; expected zeros and a "
+                "final 1, as homogeneous matrices have."
+            )
+    return matrices

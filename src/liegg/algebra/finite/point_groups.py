@@ -1,0 +1,75 @@
+"""Point groups of space in Schoenflies notation."""
+
+import numpy as np
+from jaxtyping import Float
+
+from liegg.algebra.finite.multiplication import Table, element_orders
+from liegg.algebra.words.wording import SUBSCRIPTS
+
+POLYHEDRAL = {12: ("T", 3, 8), 24: ("O", 4, 6), 60: ("I", 5, 24)}
+"""Rotation groups of the polyhedra by order: name, and how many elements of one order they have."""
+
+WITH_INVERSION = {"T": "T_h", "O": "O_h", "I": "I_h"}
+
+
+def schoenflies(elements: Float[np.ndarray, "m 3 3"], table: Table) -> str:
+    r"""The point group of orthogonal matrices of space, such as "C₂v", "D₃d" or "O_h".
+
+    The rotations R of a group G are known by their number and orders. Without inversion, G has the structure
+    of the rotation group R ∪ −(G \ R), and the pair of rotation groups is the point group.
+
+    >>> one = np.eye(3)
+    >>> schoenflies(np.stack([one, np.diag([-1.0, 1, 1])]), np.array([[0, 1], [1, 0]]))
+    'C_s'
+    """
+    proper = np.linalg.det(elements) > 0
+    orders = element_orders(table)
+    kind, n = _rotations(orders[proper])
+    if proper.all():
+        return _text(kind, n)
+    inversion = bool((abs(elements + np.eye(3)).max((1, 2)) < 1e-6).any())
+    if inversion:
+        return _with_inversion(kind, n)
+    # −h of a rotoreflection h is a rotation; its order follows from the order of h.
+    turned = np.array([_order(-h) for h in elements[~proper]])
+    whole, _ = _rotations(np.concatenate([orders[proper], turned]))
+    if kind == "T":
+        return "T_d"
+    if kind == "C" and n == 1:
+        return "C_s"
+    if kind == "C" and whole == "C":
+        return _text("C", n, "h") if n % 2 else _text("S", 2 * n)
+    if kind == "C":
+        return _text("C", n, "v")
+    return _text("D", n, "d" if n % 2 == 0 else "h")
+
+
+def _with_inversion(kind: str, n: int) -> str:
+    if kind in WITH_INVERSION:
+        return WITH_INVERSION[kind]
+    if kind == "C" and n == 1:
+        return "C_i"
+    if kind == "C":
+        return _text("C", n, "h") if n % 2 == 0 else _text("S", 2 * n)
+    return _text("D", n, "h" if n % 2 == 0 else "d")
+
+
+def _rotations(orders: np.ndarray) -> tuple[str, int]:
+    """The kind of a rotation group and its n, from the orders of its elements."""
+    m = len(orders)
+    if m in POLYHEDRAL:
+        name, order, count = POLYHEDRAL[m]
+        if int((orders == order).sum()) == count and orders.max() < 6:
+            return name, 0
+    largest = int(orders.max())
+    return ("C", m) if largest == m else ("D", m // 2)
+
+
+def _order(rotation: Float[np.ndarray, "3 3"]) -> int:
+    """The order of a rotation, from its angle."""
+    turn = np.arccos(np.clip((np.trace(rotation) - 1) / 2, -1, 1)) / (2 * np.pi)
+    return next((k for k in range(1, 4001) if abs(turn * k - round(turn * k)) < 1e-6 * k), 1)
+
+
+def _text(kind: str, n: int, further: str = "") -> str:
+    return kind + (str(n).translate(SUBSCRIPTS) if n else "") + further

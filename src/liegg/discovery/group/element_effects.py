@@ -1,0 +1,129 @@
+"""How much stated finite elements change a model's output, without a search."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError
+from liegg._utils.random import seeded
+from liegg.actions import Action
+from liegg.actions.finite.space import Space
+from liegg.algebra.finite.element_words import element_words
+from liegg.algebra.finite.group import FiniteGroup
+from liegg.algebra.finite.slots import SlotGroup
+from liegg.decision.thresholds import Thresholds
+from liegg.discovery.group.candidate import Candidate
+from liegg.discovery.group.effects import effects
+from liegg.discovery.group.reading import read
+from liegg.discovery.group.setting import Setting
+from liegg.inputs.batches import Data
+from liegg.inputs.model import eval_view
+from liegg.inputs.output_field import Field
+from liegg.inputs.part import asked_part
+from liegg.results.group_symmetries import GroupElement, GroupSymmetries
+
+
+class ElementEffects(NamedTuple):
+    """What elements do to a model's output.
+
+    Attributes:
+        effect: root mean square change of the output over its spread, of each element.
+        displacement: root mean square motion of the samples over their spread.
+        words: what each element is called in messages.
+        unit: rounding unit of the model's arithmetic.
+        model: name of the model.
+    """
+
+    effect: Float[Tensor, " k"]
+    displacement: Float[Tensor, " k"]
+    words: tuple[str, ...]
+    unit: float
+    model: str
+
+
+def element_effects(
+    model: Any, data: Data, elements: Any, action: Action, *, output: Field = None
+) -> ElementEffects:
+    """Measure stated elements on the data.
+
+    Args:
+        model: as for `liegg.discover`.
+        data: as for `liegg.discover_group`.
+        elements: matrices `[k, n, n]`, permutations of slots as lists, a group, or what `discover_group` found.
+        action: what they act on.
+        output: the field of what the model returns, as for `liegg.discover`.
+
+    Raises:
+        ArgumentError: nothing that the action moves has elements of this size.
+        AssertionError: there is no element.
+    """
+    listed = _listed(elements)
+    if not listed:
+        raise AssertionError("no element was given: nothing was checked.")
+    with seeded(0), torch.inference_mode(False), torch.no_grad(), eval_view(model) as function:
+        part = asked_part(output, None, equivariance=False)
+        searched, judged = read(function, data, None, part=part, action=action, output_action=None)
+        spaces = action.spaces(tuple(searched.x.shape[1:]))
+        named = [_candidate(one, spaces, action) for one in listed]
+        setting = Setting(searched, judged, (), Thresholds(), 0)
+        measured = effects(setting, [candidate for candidate, _ in named])
+        return ElementEffects(
+            measured.change.mean(1).sqrt(),
+            measured.displacement,
+            tuple(words for _, words in named),
+            float(judged.eps),
+            judged.model.name,
+        )
+
+
+def _listed(elements: Any) -> list[Any]:
+    """Elements one by one: matrices, permutations or elements with evidence."""
+    if isinstance(elements, GroupSymmetries):
+        return [*elements.elements[1:], *elements.permutations]
+    if isinstance(elements, FiniteGroup):
+        return list(elements.elements[1:])
+    if isinstance(elements, SlotGroup):
+        return list(elements.generators)
+    if isinstance(elements, Tensor) and elements.ndim == 2:
+        return [elements]
+    return list(elements)
+
+
+def _candidate(element: Any, spaces: Sequence[Space], action: Action) -> tuple[Candidate, str]:
+    """An element on the space that it fits, and its name."""
+    if isinstance(element, GroupElement):
+        factors = [
+            (_space(spaces, matrix, action, kind), matrix)
+            for kind, matrix in zip(element.kinds, element.matrices, strict=True)
+        ]
+        return Candidate(tuple(factors), element.source), element.words
+    if not isinstance(element, Tensor) or element.ndim == 1:
+        order = [int(i) for i in element]
+        if sorted(order) != list(range(len(order))):
+            raise ArgumentError(
+                f"an element is {order}; expected a matrix [n, n], or a permutation of 0, ..., {len(order) - 1}."
+            )
+        matrix = torch.eye(len(order), dtype=torch.float64)[order]
+        return Candidate(
+            ((_space(spaces, matrix, action, "slots"), matrix),), "given"
+        ), f"the permutation {order}"
+    matrix = element.detach().to("cpu", torch.float64)
+    space = _space(spaces, matrix, action)
+    words = element_words(matrix, homogeneous=getattr(space, "homogeneous", False))
+    return Candidate(((space, matrix),), "given"), words
+
+
+def _space(
+    spaces: Sequence[Space], matrix: Tensor, action: Action, kind: str | None = None
+) -> Space:
+    fitting = [s for s in spaces if s.side == len(matrix) and kind in (None, s.kind)]
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not fitting:
+        sides = ", ".join(f"{s.kind}: {s.side}" for s in spaces) or "nothing"
+        raise ArgumentError(
+            f"an element has shape {tuple(matrix.shape)}; {action!r} moves {sides}. Pass square matrices of one of these "
+            "sizes (homogeneous ones for Affine), or permutations."
+        )
+    return fitting[0]

@@ -1,0 +1,98 @@
+"""Elements of a grid: the square or the cube exactly, circular shifts, and the angles at which an image network returns."""
+
+import math
+
+import torch
+
+from liegg.actions import Action
+from liegg.actions.finite.grid import GridSpace, ShiftSpace
+from liegg.discovery.group.candidate import Candidate
+from liegg.discovery.group.effects import mean_interval
+from liegg.discovery.group.setting import Setting
+from liegg.discovery.group.slots import Judge
+from liegg.results.group_symmetries import Angle, GroupElement
+
+FOLDS = (2, 3, 4, 5, 6, 8, 10, 12, 16)
+"""Numbers k of which rotations by multiples of 360°/k are tried."""
+
+ANGLE_SAMPLES = 96
+"""Samples that are rotated."""
+
+APART = 2.0
+"""How many times larger the effect between the kept angles is, at least, than at them."""
+
+
+def grid_candidates(space: GridSpace) -> list[Candidate]:
+    """All elements of the grid but the identity."""
+    return [Candidate(((space, h),), "element of the grid") for h in space.elements[1:]]
+
+
+def search_shifts(space: ShiftSpace, judge: Judge) -> tuple[int, list[GroupElement]]:
+    """The smallest circular shift that is a symmetry, in places, 0 for none; and what was judged.
+
+    Only divisors of the side are tried: any other shift generates one of them.
+    """
+    divisors = [d for d in range(1, space.side) if space.side % d == 0]
+    judged = judge(
+        [Candidate(((space, space.shift(d)),), f"circular shift by {d}") for d in divisors]
+    )
+    counted = [d for d, element in zip(divisors, judged, strict=True) if element.counted]
+    return min(counted, default=0), judged
+
+
+def rotations(setting: Setting, action: Action) -> tuple[Angle, ...]:
+    """Effect of rotations of images by many angles, with interpolation; empty where there is no rotation."""
+    question = setting.held_out
+    motions = action.motions(tuple(question.x.shape[1:]))
+    if "rotation" not in motions or action.stage != "grid" or setting.equivariance:
+        return ()
+    motion = motions["rotation"]
+    mover = motion.action or action
+    if len(motion.generators) != 1:
+        return ()
+    h = mover.as_coefficients(motion.generators)[0].double()
+    x = question.x[:ANGLE_SAMPLES].double()
+    y, classes = question.y[: len(x)], question.complete[: len(x)].argmax(1)
+    shares = sorted({i / k for k in FOLDS for i in range(1, k)})
+    found = []
+    for share in shares:
+        moved = mover.act(2 * math.pi * share * h.to(x), x)
+        complete = question.reply(moved)
+        change = (question.taken(complete, slice(0, len(x))) - y).square().sum(1).cpu()
+        size = mean_interval(change / question.variance, setting.thresholds.level)
+        changed = float((complete.argmax(1) != classes).double().mean())
+        found.append(
+            Angle(
+                degrees=360 * share,
+                effect=math.sqrt(size.value),
+                interval=(math.sqrt(size.low), math.sqrt(size.high)),
+                changed=changed if question.has_classes else None,
+            )
+        )
+    return tuple(found)
+
+
+def kept_rotations(angles: tuple[Angle, ...], most: float) -> tuple[int, float] | None:
+    """The largest k such that all rotations by multiples of 360°/k return the output, and their largest effect.
+
+    They return it if no effect exceeds `most` and the angles between them change the output at least twice as much; where all angles
+    that were tried return it there is no k.
+
+    Examples:
+        >>> tried = [
+        ...     Angle(degrees=d, effect=0.01 if d % 90 == 0 else 0.2, interval=(0, 1), changed=None)
+        ...     for d in (45, 90, 120, 180, 240, 270)
+        ... ]
+        >>> kept_rotations(tuple(tried), 0.05)
+        (4, 0.01)
+    """
+    known = {round(angle.degrees, 6): angle.effect for angle in angles}
+    for k in sorted(FOLDS, reverse=True):
+        own = [round(360 * i / k, 6) for i in range(1, k)]
+        if not all(degrees in known for degrees in own):
+            continue
+        largest = max(known[degrees] for degrees in own)
+        between = [effect for degrees, effect in known.items() if degrees not in own]
+        if largest <= most and between and torch.tensor(between).median() >= APART * largest:
+            return k, largest
+    return None

@@ -1,0 +1,209 @@
+"""A group of finite symmetries as one self-contained HTML page."""
+
+import colorsys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from liegg._utils.arguments import checked
+from liegg._utils.atomic_write import write_text
+from liegg._utils.version import __version__
+from liegg.algebra.finite.group import FiniteGroup
+from liegg.report.page.group_stage import stage
+from liegg.report.page.render import rendered
+from liegg.results.group_symmetries import GroupElement, GroupSymmetries
+from liegg.results.group_text import columns
+from liegg.results.tables import Column
+
+LARGEST_DRAWN = 64
+"""Largest order of a group whose multiplication table is drawn."""
+
+TABLE_SIDE, ORBIT_SIDE = 420.0, 320.0
+"""Sides of the drawings, in pixels."""
+
+GLOSSARY = (
+    (
+        "element",
+        "a finite transformation of a sample, such as a reflection, a rotation by a fixed angle, or a permutation of slots.",
+    ),
+    (
+        "effect",
+        "how much the output changes, relative to how much it differs between samples: 0 for a symmetry, about 1.4 for "
+        "taking another sample.",
+    ),
+    ("random", "the effect of random maps that move the samples as far."),
+    (
+        "component",
+        "all elements that differ by the continuous symmetries; one of them stands for all.",
+    ),
+    (
+        "grade",
+        "exact: only rounding changes the output; strong, approximate and weak by the size of the effect; not testable: the "
+        "data cannot tell.",
+    ),
+)
+
+
+@checked()
+def write_group(
+    found: GroupSymmetries,
+    path: str | Path,
+    *,
+    samples: Tensor | None = None,
+    model: Any = None,
+    classes: Sequence[str] | None = None,
+    title: str | None = None,
+) -> Path:
+    """Write a group as one HTML page: the finding, buttons that apply each element, the table, the orbit of a point.
+
+    Args:
+        found: the result of `discover_group`.
+        path: the file; folders are made if needed.
+        samples: inputs of the model, of which up to four are shown and moved.
+        model: the model; its predictions are written beside the samples.
+        classes: names of the classes that it predicts.
+        title: heading of the page; by default it names the model.
+
+    Returns:
+        The path.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+        ArgumentError: samples of another shape than those that were analysed.
+    """
+    text = group_html(found, samples=samples, model=model, classes=classes, title=title)
+    return write_text(text, Path(path))
+
+
+def group_html(
+    found: GroupSymmetries,
+    *,
+    samples: Tensor | None = None,
+    model: Any = None,
+    classes: Sequence[str] | None = None,
+    title: str | None = None,
+) -> str:
+    """The page of `write_group` as text; the same result gives the same text."""
+    elements = [*found.elements, *found.permutations]
+    tried = [one for one in found.rejected if one.words][:8]
+    shown = list({one.words: one for one in reversed([*elements, *tried])}.values())[::-1]
+    scene = None
+    if samples is not None and len(samples) and shown:
+        scene = stage(found, shown, samples, model, classes)
+    values = {
+        "title": f"Finite symmetries of {found.model}" if title is None else title,
+        "sentences": [found.sentence],
+        "positive": found.name != "trivial",
+        "facts": _facts(found),
+        "heads": [column.head for column in _columns(found, elements)],
+        "rows": _rows(found, elements),
+        "tried_heads": [column.head for column in _columns(found, found.rejected)],
+        "tried": _rows(found, found.rejected),
+        "scene": scene,
+        "buttons": _buttons(shown[: 0 if scene is None else len(scene["words"])]),
+        "table": None if found.group is None else table_drawing(found.group),
+        "orbit": None if found.group is None else orbit_drawing(found.group),
+        "angles": found.angles,
+        "glossary": GLOSSARY,
+        "notes": [str(note) for note in found.notes],
+        "version": __version__,
+    }
+    data = {"group": scene}
+    return rendered("group.html.jinja", values, data, more=("group.css", "group.js"))
+
+
+def _facts(found: GroupSymmetries) -> list[tuple[str, str]]:
+    facts = [("group", found.name)]
+    if found.group is not None and found.group.closed:
+        facts.append(("components" if found.group.dimension else "order", str(found.order)))
+    if found.slots is not None:
+        facts.append(("permutations of slots", found.slots.title()))
+    if found.continuous is not None:
+        facts.append(
+            ("continuous part", found.continuous.name if found.continuous.nullity else "none")
+        )
+    facts.append(("held-out samples", str(found.samples[1])))
+    facts.append(("elements judged", str(found.judged)))
+    return facts
+
+
+def _columns(found: GroupSymmetries, elements: Sequence[GroupElement]) -> list[Column]:
+    """The columns of the printed table that have any text, the words first."""
+    *numbers, words = columns(found, elements)
+    return [words, *(column for column in numbers if any(column.cells))]
+
+
+def _rows(found: GroupSymmetries, elements: Sequence[GroupElement]) -> list[dict[str, Any]]:
+    cells = [column.cells for column in _columns(found, elements)]
+    return [
+        {"cells": list(row), "counted": element.counted}
+        for row, element in zip(zip(*cells, strict=True), elements, strict=True)
+    ]
+
+
+def _buttons(elements: Sequence[GroupElement]) -> list[dict[str, Any]]:
+    return [
+        {"words": one.words, "counted": one.counted, "place": place}
+        for place, one in enumerate(elements)
+    ]
+
+
+def table_drawing(group: FiniteGroup) -> dict[str, Any] | None:
+    """Fields of the multiplication table; None if it is not closed or too large."""
+    if not group.closed or not 1 < len(group.table) <= LARGEST_DRAWN:
+        return None
+    m = len(group.table)
+    side = TABLE_SIDE / m
+    colours = ["#e8e8e8"] * m
+    for k, members in enumerate(group.classes):
+        hue = (0.58 + k * 0.618034) % 1.0  # golden ratio: neighbours differ
+        for place, element in enumerate(members if 0 not in members else ()):
+            share = place / max(len(members) - 1, 1)
+            rgb = colorsys.hsv_to_rgb(hue, 0.75 - 0.45 * share, 0.6 + 0.35 * share)
+            colours[element] = "#" + "".join(f"{round(255 * part):02x}" for part in rgb)
+    fields = [
+        {
+            "x": round(j * side, 2),
+            "y": round(i * side, 2),
+            "colour": colours[product],
+            "text": product + 1 if m <= 12 else "",
+            "dark": product != 0
+            and int(colours[product][1:3], 16) + int(colours[product][3:5], 16) < 300,
+            "title": f"{i + 1} · {j + 1} = {product + 1}: {group.words[product]}",
+        }
+        for i, row in enumerate(group.table.tolist())
+        for j, product in enumerate(row)
+    ]
+    legend = [
+        {"number": i + 1, "colour": colours[i], "words": words}
+        for i, words in enumerate(group.words)
+    ]
+    return {
+        "side": round(side, 2),
+        "size": TABLE_SIDE,
+        "fields": fields,
+        "legend": legend,
+        "name": group.name,
+    }
+
+
+def orbit_drawing(group: FiniteGroup) -> dict[str, Any] | None:
+    """Places of the images of a point; None if there is one element only."""
+    from liegg.report.plots.group import flat_orbit
+
+    if len(group.elements) < 2 or len(group.elements) > 500:
+        return None
+    flat = flat_orbit(group)
+    middle, reach = (flat.max(0) + flat.min(0)) / 2, float((flat.max(0) - flat.min(0)).max()) or 1.0
+    scale = (ORBIT_SIDE - 40) / reach
+    points = [
+        {
+            "x": round(ORBIT_SIDE / 2 + scale * float(x - middle[0]), 1),
+            "y": round(ORBIT_SIDE / 2 - scale * float(y - middle[1]), 1),
+            "title": words,
+        }
+        for (x, y), words in zip(flat.tolist(), group.words, strict=True)
+    ]
+    return {"size": ORBIT_SIDE, "points": points}

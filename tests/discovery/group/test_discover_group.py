@@ -1,0 +1,247 @@
+"""The verb: known groups, what data cannot tell, equivariance, bad input."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+import liegg
+from group_cases import (
+    Case,
+    SetNetwork,
+    continuous_cases,
+    exact_cases,
+    network,
+    normal,
+    slot_cases,
+    symmetrised,
+)
+from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.errors import ArgumentError, LieggError, ShapeError
+from liegg.actions import Slots
+
+EXACT, SLOTS, CONTINUOUS = exact_cases(), slot_cases(), continuous_cases()
+QUICK = {"|x| + |y|", "set of 10", "sets of 3 and 2"}
+
+
+def of(cases, *, quick):
+    return [pytest.param(case, id=case.name) for case in cases if (case.name in QUICK) is quick]
+
+
+def check(case: Case):
+    found = liegg.discover_group(case.model, case.data, case.action)
+    assert (found.name, found.order) == (case.group, case.order)
+    assert all(one.counted for one in (*found.elements, *found.permutations))
+    return found
+
+
+@pytest.mark.parametrize("case", of([*EXACT, *SLOTS, *CONTINUOUS], quick=True))
+def test_known_groups(case):
+    check(case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", of([*EXACT, *SLOTS, *CONTINUOUS], quick=False))
+def test_more_known_groups(case):
+    check(case)
+
+
+def test_the_elements_are_the_symmetries_with_their_evidence():
+    found = liegg.discover_group(lambda x: x.abs().sum(1), normal(300, 2), liegg.Linear(2))
+    x = normal(50, 2, seed=3)
+    assert found.elements[0].words == "identity"
+    for one in found.elements:
+        assert torch.allclose((x @ one.matrix.mT).abs().sum(1), x.abs().sum(1), atol=1e-9)
+        assert one.grade == "exact"
+        assert one.effect <= found.floor
+        assert one.interval[0] <= one.effect <= one.interval[1]
+    assert found.samples == (150, 150)
+    assert found.judged >= 8
+    assert "reflection x₁ → −x₁" in found.words
+    refuted = found.rejected[0]
+    assert refuted.defect > 0.03
+    assert not refuted.counted
+
+
+@pytest.mark.slow
+def test_parity_of_a_network_is_found_by_structured_starts_alone():
+    pair = torch.stack([torch.eye(3), -torch.eye(3)]).double()
+    found = liegg.discover_group(symmetrised(network(3), pair), normal(300, 3), liegg.Linear(3))
+    assert found.order == 2
+    assert torch.equal(found.elements[1].matrix.round(decimals=9), -torch.eye(3).double())
+
+
+@pytest.mark.slow
+def test_a_learned_symmetry_is_approximate_and_a_broken_one_is_none():
+    pair = torch.stack([torch.eye(2), -torch.eye(2)]).double()
+    even, other = symmetrised(network(2), pair), network(2, seed=5)
+    near = liegg.discover_group(
+        lambda x: even(x) + 0.02 * other(x), normal(400, 2), liegg.Linear(2)
+    )
+    assert near.order == 2
+    assert near.elements[1].grade in ("strong", "approximate")
+    assert 0 < near.elements[1].effect < 0.1
+    far = liegg.discover_group(lambda x: even(x) + other(x), normal(400, 2), liegg.Linear(2))
+    assert far.order == 1
+
+
+def chiral(x):
+    """Distances and the volume of four points."""
+    gaps = (x[:, :, None] - x[:, None]).square().sum(-1)
+    return (-gaps).exp().flatten(1) @ normal(16, seed=1) + 0.1 * torch.linalg.det(
+        x[:, :3] - x[:, 3:]
+    )
+
+
+@pytest.mark.slow
+def test_planar_molecules_do_not_tell_a_mirror_from_a_rotation():
+    x = normal(200, 4, 3)
+    x[..., 2] = 0
+    frames = torch.linalg.qr(normal(200, 3, 3)).Q
+    found = liegg.discover_group(chiral, x @ frames, liegg.Affine(3, copies=4))
+    assert (found.name, found.order) == ("SE(3)", 1)
+    assert any(torch.linalg.det(one.matrix) < 0 for one in found.not_testable)
+    assert "not testable on this data" in found.sentence
+
+
+@pytest.mark.slow
+def test_points_of_a_plane_do_not_say_what_happens_outside():
+    x = normal(200, 4, 3)
+    x[..., 2] = 0
+    found = liegg.discover_group(chiral, x, liegg.Affine(3, copies=4))
+    assert found.order == 1
+    assert found.not_testable
+    assert Diagnosis.GROUP_FLAT_DATA in {note.diagnosis for note in found.notes}
+
+
+def test_one_point_decides_nothing():
+    x = normal(1, 3).expand(64, 3).clone()
+    found = liegg.discover_group(network(3), x, liegg.Linear(3))
+    assert found.order == 1
+    assert found.sentence.startswith("Undecided")
+
+
+def test_few_distinct_points_are_not_solved_for():
+    x = normal(3, 3).repeat(30, 1)
+    found = liegg.discover_group(network(3), x, liegg.Linear(3))
+    assert found.order == 1
+    assert Diagnosis.GROUP_FEW_SAMPLES in {note.diagnosis for note in found.notes}
+
+
+def test_slots_that_are_always_equal_are_not_testable():
+    x = normal(200, 4, 2)
+    x[:, 1] = x[:, 0]
+    model = nn.Sequential(nn.Flatten(), network(8))
+    found = liegg.discover_group(model, x, Slots())
+    assert found.slots is not None
+    assert found.slots.order == 1
+    assert [one.words for one in found.not_testable] == ["swaps slots 1 and 2"]
+
+
+def test_a_constant_output_is_undecided():
+    found = liegg.discover_group(lambda x: 0 * x[:, 0] + 1, normal(64, 2), liegg.Linear(2))
+    assert found.sentence.startswith("Undecided")
+    assert found.order == 1
+
+
+@pytest.mark.slow
+def test_the_output_turns_with_the_input():
+    def gradient(x):
+        return x * (1 + x.square().sum(1, keepdim=True).tanh()) + 0.3 * x.pow(3).tanh()
+
+    found = liegg.discover_group(
+        gradient, normal(300, 2), liegg.Linear(2), output_action=liegg.Linear(2)
+    )
+    assert (found.name, found.order) == ("D₄", 8)
+    for one in found.elements[1:]:
+        assert torch.allclose(one.output_matrices[0], one.matrix, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_outputs_are_permuted_by_the_rotations_of_the_plane():
+    angles = [2 * math.pi * k / 3 for k in range(3)]
+    turns = [
+        torch.tensor([[math.cos(a), -math.sin(a)], [math.sin(a), math.cos(a)]], dtype=torch.float64)
+        for a in angles
+    ]
+    base = network(2)
+    found = liegg.discover_group(
+        lambda x: torch.cat([base(x @ turn.mT) for turn in turns], 1),
+        normal(400, 2),
+        liegg.Linear(2),
+        output_action=liegg.Linear(3),
+    )
+    assert (found.name, found.order) == ("C₃", 3)
+    permutation = found.elements[1].output_matrices[0]
+    assert torch.allclose(permutation, permutation.round(), atol=1e-6)
+
+
+def test_members_of_a_set_permute_with_their_outputs():
+    each = nn.Linear(2, 3).double()
+    mean = nn.Linear(2, 3).double()
+    model = lambda x: torch.tanh(each(x) + mean(x).mean(1, keepdim=True))  # noqa: E731
+    x = normal(200, 5, 2)
+    assert liegg.discover_group(model, x, Slots(), output_action=Slots()).name == "S₅"
+    assert liegg.discover_group(model, x, Slots()).name == "trivial"
+
+
+@pytest.mark.parametrize(
+    ("model", "n", "name"),
+    [
+        (
+            lambda x: torch.stack(
+                [(x[:, i] - x[:, j]) for i in range(4) for j in range(i)], 1
+            ).prod(1, keepdim=True),
+            4,
+            "A₄",
+        ),
+        (lambda x: (x.sin() * x.roll(1, 1).square()).sum(1), 6, "C₆"),
+        (lambda x: SET(x[:, :3, None]).tanh() + SET(x[:, 3:, None]).tanh(), 6, "S₃ ≀ S₂"),
+        (network(5), 5, "trivial"),
+    ],
+)
+def test_cycles_blocks_and_even_permutations(model, n, name):
+    assert liegg.discover_group(model, normal(300, n), Slots()).name == name
+
+
+SET = SetNetwork(1)
+
+
+@pytest.mark.slow
+def test_the_model_and_the_generators_stay_as_they_were():
+    model, x = network(2).train(), normal(100, 2)
+    weights = [weight.clone() for weight in model.parameters()]
+    state = torch.get_rng_state()
+    one = liegg.discover_group(model, x, liegg.Linear(2), seed=3)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert model.training
+    assert all(torch.equal(a, b) for a, b in zip(weights, model.parameters(), strict=True))
+    two = liegg.discover_group(model, x, liegg.Linear(2), seed=3)
+    assert one.to_dict() == two.to_dict()
+
+
+def test_float32_models_and_numpy_data():
+    model = SetNetwork(2).float()
+    found = liegg.discover_group(model, normal(100, 6, 2).float().numpy(), Slots())
+    assert found.name == "S₆"
+    assert all(one.grade == "exact" for one in found.permutations)
+
+
+def test_bad_input_is_explained():
+    x, model = normal(100, 3), network(3)
+    with pytest.raises(ArgumentError, match="at least 8 of each"):
+        liegg.discover_group(model, x[:10], liegg.Linear(3))
+    with pytest.raises(ShapeError, match="expects"):
+        liegg.discover_group(model, x, liegg.Linear(4))
+    with pytest.raises(ArgumentError, match="has no finite elements"):
+        liegg.discover_group(model, x, liegg.actions.Banded(3, 1))
+    other = liegg.discover(model, x, liegg.Linear(3))
+    with pytest.raises(ArgumentError, match="continuous is a result for"):
+        liegg.discover_group(model, x, liegg.Affine(3), continuous=other)
+    with pytest.raises(LieggError, match="held_out"):
+        liegg.discover_group(model, x, liegg.Linear(3), held_out=normal(100, 4))
+    with pytest.raises(ArgumentError, match="Did you mean held_out"):
+        liegg.discover_group(model, x, liegg.Linear(3), heldout=x)  # pyright: ignore[reportCallIssue]
+    with pytest.raises(ArgumentError, match="seed"):
+        liegg.discover_group(model, x, liegg.Linear(3), seed=-1)
