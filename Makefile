@@ -46,6 +46,7 @@ bench: $(VENV)/.installed-dev  ## Measure speed and memory as ratios in one run;
 	$(BIN)/python benchmarks/images.py
 	$(BIN)/python benchmarks/verification.py
 	$(BIN)/python benchmarks/derivatives.py
+	$(BIN)/python benchmarks/finite_differences.py
 	$(BIN)/python benchmarks/training.py
 	$(BIN)/python benchmarks/layers.py
 	$(BIN)/python benchmarks/identify.py
@@ -66,7 +67,7 @@ docs: $(VENV)/.installed-docs  ## Build the documentation into site/, warnings a
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:           ## Remove everything the other targets made.
-	rm -rf $(VENV) .venv-emlp .venv-peers demo site .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-ani .venv-emlp .venv-foreign .venv-peers demo site .pytest_cache .ruff_cache .hypothesis
 
 # torch by its exact version, in the build that the package index gives this machine; all else by its checksum.
 $(VENV)/.torch: constraints.txt requirements/run.txt
@@ -90,12 +91,31 @@ $(VENV)/.installed-docs: $(VENV)/.installed-dev requirements/docs.txt
 
 # A network of another package, in an environment of its own; not part of the tests.
 .PHONY: peer-emlp
-peer-emlp:       ## Analyse a real O(5)-invariant EMLP; writes results/o5-emlp.json.
+peer-emlp:       ## Analyse a real O(5)-invariant EMLP; writes results/o5-emlp.json and o5-emlp-jax.json.
 	$(PYTHON) -m venv .venv-emlp
 	.venv-emlp/bin/python -m pip install --quiet --constraint peers/emlp-requirements.txt torch
 	.venv-emlp/bin/python -m pip install --quiet --requirement peers/emlp-requirements.txt
 	.venv-emlp/bin/python -m pip install --quiet --no-deps --editable .
 	.venv-emlp/bin/python peers/emlp_o5.py
+	.venv-emlp/bin/python peers/emlp_jax.py
+
+# Models that are not PyTorch, in an environment of their own.
+.PHONY: peer-foreign
+peer-foreign:    ## Analyse models of scikit-learn, ONNX and JAX; writes results/foreign.json.
+	$(PYTHON) -m venv .venv-foreign
+	.venv-foreign/bin/python -m pip install --quiet --constraint peers/foreign-requirements.txt torch torchvision
+	.venv-foreign/bin/python -m pip install --quiet --requirement peers/foreign-requirements.txt
+	.venv-foreign/bin/python -m pip install --quiet --no-deps --editable .
+	.venv-foreign/bin/python peers/foreign_models.py --files .venv-foreign
+
+.PHONY: peer-ani
+peer-ani:        ## Analyse ANI-1ccx with its published weights; writes results/ani.json.
+	$(PYTHON) -m venv .venv-ani
+	.venv-ani/bin/python -m pip install --quiet --constraint peers/ani-requirements.txt torch
+	.venv-ani/bin/python -m pip install --quiet --requirement peers/ani-requirements.txt
+	.venv-ani/bin/python -m pip install --quiet --no-deps torchani==2.0
+	.venv-ani/bin/python -m pip install --quiet --no-deps --editable .
+	.venv-ani/bin/python peers/ani.py
 
 # Networks of other packages as test subjects, in an environment of their own too; STORE=--store writes results/peers.json and its page.
 .PHONY: test-peers

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 import liegg
 from dense import dense_rows, dense_spectrum
 from liegg.actions import Action
-from liegg.inputs.batches import BATCH_SIZE
 from liegg.inputs.model import eval_view
+from liegg.inputs.pieces import BATCH_SIZE
 from liegg.inputs.probe import probe
 from liegg.polarization.rows import plan, polarize, samples_at_once
 from liegg.studies.provenance import provenance, write_json

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 import liegg
-from liegg.inputs.batches import BATCH_SIZE
+from liegg.inputs.pieces import BATCH_SIZE
 from liegg.studies.provenance import provenance, write_json
 from measure import alternating, in_process, peak_bytes, reset_peak, resident_bytes
 

@@ -20,7 +20,8 @@ from liegg.discovery.layers.hooks import Layer, network_of, truncate
 from liegg.discovery.layers.streaming import numbers_on
 from liegg.inputs.model import Model
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.rows import Plan, polarize, together_on
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import polarize, together_on
 from liegg.studies.provenance import provenance, write_json
 from measure import alternating
 

@@ -9,16 +9,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 
-def alternating(works: dict[str, Callable[[], object]], repeats: int = 7) -> dict[str, float]:
+def alternating(
+    works: dict[str, Callable[[], object]],
+    repeats: int = 7,
+    clock: Callable[[], float] = time.perf_counter,
+) -> dict[str, float]:
     """Median time of each piece of work, taken in turns so that a slow spell of the machine falls on all of them."""
     for work in works.values():
         work()
     times: dict[str, list[float]] = {name: [] for name in works}
     for _ in range(repeats):
         for name, work in works.items():
-            begin = time.perf_counter()
+            begin = clock()
             work()
-            times[name].append(time.perf_counter() - begin)
+            times[name].append(clock() - begin)
     return {name: statistics.median(values) for name, values in times.items()}
 
 

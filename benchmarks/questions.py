@@ -21,19 +21,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 import liegg
-from liegg.results.answer import percentage
+import resnets
 from liegg.results.answers import Answers
-from liegg.studies.datasets import cifar10, mnist, mnist_sample
+from liegg.studies.datasets import mnist, mnist_sample
 from liegg.studies.provenance import provenance, write_json
 from measure import alternating
+from question_tables import write_page
 
 OUT = Path(__file__).parents[1] / "results" / "questions.json"
-PAGE = OUT.parents[1] / "docs" / "questions.md"
-MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 # Digits
@@ -116,68 +114,20 @@ def digits(*, quick: bool) -> dict[str, Any]:
 # Photographs
 
 
-class Block(nn.Module):
-    """Two convolutions and a shortcut that subsamples and pads with zeros."""
-
-    def __init__(self, inside: int, outside: int, stride: int) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(inside, outside, 3, stride, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(outside)
-        self.conv2 = nn.Conv2d(outside, outside, 3, 1, 1, bias=False)
-        self.bn2 = nn.BatchNorm2d(outside)
-        self.stride, self.more = stride, (outside - inside) // 2
-
-    def forward(self, x: Tensor) -> Tensor:
-        """The sum."""
-        y = self.bn2(self.conv2(torch.relu(self.bn1(self.conv1(x)))))
-        short = x[:, :, :: self.stride, :: self.stride]
-        return torch.relu(y + nn.functional.pad(short, (0, 0, 0, 0, self.more, self.more)))
-
-
-class ResNet(nn.Module):
-    """The residual network for CIFAR-10 with 6 n + 2 layers."""
-
-    def __init__(self, n: int) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(3, 16, 3, 1, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(16)
-        widths = ((16, 16, 1), (16, 32, 2), (32, 64, 2))
-        for place, (inside, outside, stride) in enumerate(widths, start=1):
-            first = Block(inside, outside, stride)
-            rest = [Block(outside, outside, 1) for _ in range(n - 1)]
-            setattr(self, f"layer{place}", nn.Sequential(first, *rest))
-        self.linear = nn.Linear(64, 10)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Ten logits."""
-        x = torch.relu(self.bn1(self.conv1(x)))
-        for place in (1, 2, 3):
-            x = getattr(self, f"layer{place}")(x)
-        return self.linear(x.mean((2, 3)))
-
-
-def resnet(depth: int, folder: Path) -> ResNet:
-    """A network with its stored weights."""
-    network = ResNet((depth - 2) // 6)
-    network.load_state_dict(load_file(folder / f"cifar10-resnet{depth}.safetensors"))
-    return network.eval()
-
-
 def photographs(folder: Path | None, *, quick: bool) -> dict[str, Any] | None:
     """Two networks, their answers and the comparison; None without weights."""
     if folder is None:
         return None
-    test = cifar10("test")
-    x = test.images[: 40 if quick else 512].float() / 255
-    x = (x - torch.tensor(MEAN)[:, None, None]) / torch.tensor(STD)[:, None, None]
+    x, y = resnets.photographs(40 if quick else 512)
     found, rows = [], {}
     about = ["rotation", "shift", "scaling", "shear", "brightness", "contrast", "hue", "saturation"]
     for depth in (20, 56):
-        network = resnet(depth, folder)
+        network = resnets.trained_resnet(depth, folder)
         sym = liegg.discover(network, x, liegg.Image("affine"), about=about)
         found.append(sym)
         rows[f"resnet{depth}"] = {
-            "accuracy": accuracy(network, x, test.labels[: len(x)]),
+            "accuracy": accuracy(network, x, y),
+            "task": sym.settings["task"],
             "answers": told(sym.answers),
         }
     return rows | {"comparison": compared(*found, names=("resnet20", "resnet56"))}
@@ -309,20 +259,24 @@ def forces(*, quick: bool) -> dict[str, Any]:
 
 
 def cost(*, quick: bool) -> dict[str, dict[str, float]]:
-    """Time of a call with the standard questions over that without, for two numbers of samples."""
+    """Processor time of a call with the standard questions over that without, and how many samples and motions were moved."""
     torch.manual_seed(0)
     network, data = digit_network().eval(), mnist_sample().images[:, None].float() / 255
     rows = {}
-    for count in (64,) if quick else (500, 1000, 2500):
+    for count in (64,) if quick else (50, 100, 250, 500, 1000, 2500):
         ask = partial(liegg.discover, network, data[:count], liegg.Image("affine"))
         works: dict[str, Any] = {"without": partial(ask, about=()), "with": ask}
-        times = alternating(works, repeats=1 if quick else 7)
+        times = alternating(works, repeats=1 if quick else 9, clock=time.process_time)
         sym = works["without"]()
-        begin = time.perf_counter()
+        begin = time.process_time()
         sym.about(["rotation", "shift", "scaling", "shear"])
-        times["derivatives"] = times["without"] + time.perf_counter() - begin
+        times["derivatives"] = times["without"] + time.process_time() - begin
+        tried = [one.finite for one in works["with"]().answers if one.finite is not None]
         rows[str(count)] = {
-            name: times[name] / times["without"] for name in ("derivatives", "with")
+            "derivatives": times["derivatives"] / times["without"],
+            "with": times["with"] / times["without"],
+            "motions": len(tried),
+            "moved": len(tried[0].each_change) if tried else 0,
         }
     return rows
 
@@ -374,70 +328,6 @@ def compared(a: Any, b: Any, names: tuple[str, str]) -> dict[str, Any]:
         }
         for pair in liegg.compare(a, b, names=names).answers
     }
-
-
-def tables(stored: dict[str, Any]) -> dict[str, str]:
-    """The tables of docs/questions.md, by the name of their place."""
-    found = {
-        part: _table(stored[part], names)
-        for part, names in (
-            ("digits", ("plain", "augmented")),
-            ("photographs", ("resnet20", "resnet56")),
-            ("forces", ("built", "learned")),
-        )
-        if part in stored
-    }
-    if "cost" in stored:
-        rows = [
-            f"| {n} | {row['derivatives']:.2f} | {row['with']:.2f} |"
-            for n, row in stored["cost"].items()
-        ]
-        head = ["| samples | defects of the motions | and moving samples |", "|---|---|---|"]
-        found["cost"] = "\n".join([*head, *rows])
-    return found
-
-
-def _table(part: dict[str, Any], names: tuple[str, str]) -> str:
-    """One line per motion: what it changes in both models, and which changes clearly less."""
-    head = [
-        f"| motion | {names[0]} | {names[1]} | random motions | clearly less | δ² ratio |",
-        "|---|---|---|---|---|---|",
-    ]
-    rows = []
-    for motion, pair in part["comparison"].items():
-        one, other = (part[name]["answers"][motion] for name in names)
-        ratio = (
-            "" if pair["ratio"][0] is None else "{:.2g} ({:.2g} to {:.2g})".format(*pair["ratio"])
-        )
-        rows.append(
-            f"| {motion} {one['size']} | {_changed(one)} | {_changed(other)} | {_random(one)}, "
-            f"{_random(other)} | {pair['smaller'] or 'neither'} | {ratio} |"
-        )
-    return "\n".join([*head, *rows])
-
-
-def _changed(answer: dict[str, Any]) -> str:
-    if answer["grade"] == "exact" and answer["holds"]:
-        return "0 %"
-    if answer["share"] is None:
-        return f"{percentage(answer['amount'])} of the spread"
-    value, low, high = (percentage(x).removesuffix(" %") for x in answer["share"])
-    return f"{value} % ({low} to {high})"
-
-
-def _random(answer: dict[str, Any]) -> str:
-    share = answer["random_share"]
-    return percentage(answer["random_amount"] if share is None else share)
-
-
-def write_page(stored: dict[str, Any]) -> None:
-    """Put the tables into the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, table in tables(stored).items():
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        start = text.index(begin) + len(begin)
-        text = f"{text[:start]}{table}\n{text[text.index(end) :]}"
-    PAGE.write_text(text, encoding="utf-8")
 
 
 def number(value: float) -> float | None:

@@ -13,7 +13,7 @@ from torch import nn
 
 import liegg
 from dense import dense_rows, dense_spectrum
-from liegg.inputs.batches import BATCH_SIZE
+from liegg.inputs.pieces import BATCH_SIZE
 from liegg.studies.provenance import provenance, write_json
 from measure import alternating, in_process
 

@@ -12,16 +12,19 @@ from torch import Tensor, nn
 
 import liegg
 from liegg._utils.random import seeded
+from liegg.discovery.structured import as_inputs
+from liegg.inputs.batches import as_batches
 from liegg.studies.provenance import provenance, write_json
 
 PACKAGES = ("lgatr", "torch-geometric", "transformers")
 COMMAND = "make test-peers STORE=--store"
 ROWS: dict[str, dict[str, Any]] = {}
+GRAPHS: dict[str, dict[str, Any]] = {}
 BEGIN = time.perf_counter()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`--store [FOLDER]`: write what was found to peers.json there, by default in results."""
+    """`--store [FOLDER]`: write what was found to peers.json and peers-graphs.json there, by default in results."""
     parser.addoption(
         "--store",
         nargs="?",
@@ -36,9 +39,10 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     if folder and exitstatus == pytest.ExitCode.OK:
         record = provenance(COMMAND, seconds=time.perf_counter() - BEGIN)
         record["versions"] |= {name: version(name) for name in PACKAGES}
-        write_json(
-            {"study": "peers", "rows": ROWS, "provenance": record}, Path(folder) / "peers.json"
-        )
+        for study, rows in (("peers", ROWS), ("peers-graphs", GRAPHS)):
+            if rows:
+                stored = {"study": study, "rows": rows, "provenance": record}
+                write_json(stored, Path(folder) / f"{study}.json")
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +57,7 @@ def discovered() -> Callable[..., liegg.Symmetries]:
     """A plain `liegg.discover`, timed beside one forward and backward pass over the same data, and entered into the ledger."""
 
     def run(
-        title: str, model: nn.Module, data: Tensor, action: liegg.Action, **options: Any
+        title: str, model: nn.Module, data: Any, action: liegg.Action, **options: Any
     ) -> liegg.Symmetries:
         begin = time.perf_counter()
         sym = liegg.discover(model, data, action, **options)
@@ -65,12 +69,31 @@ def discovered() -> Callable[..., liegg.Symmetries]:
 
 
 @pytest.fixture
-def layers_discovered() -> Callable[..., liegg.LayerSymmetries]:
+def discovered_graphs() -> Callable[..., liegg.Symmetries]:
+    """A plain `liegg.discover` of graphs, timed beside one call of it with gradients, and entered into the ledger."""
+
+    def run(
+        title: str, model: nn.Module, data: Any, action: dict[str, liegg.Action], **options: Any
+    ) -> liegg.Symmetries:
+        given = as_inputs(model, data, action)
+        rows = torch.cat(list(as_batches(given.data)))
+        begin = time.perf_counter()
+        sym = liegg.discover(model, data, action, **options)
+        seconds = time.perf_counter() - begin
+        plain = _forward_backward(given.model, rows)
+        _enter(title, model, sym, seconds, plain, ledger=GRAPHS)
+        return sym
+
+    return run
+
+
+@pytest.fixture
+def layers_discovered() -> Callable[..., liegg.results.LayerSymmetries]:
     """A plain `liegg.discover_layers`, timed and entered into the ledger."""
 
     def run(
         title: str, model: nn.Module, data: Tensor, action: liegg.Action, **options: Any
-    ) -> liegg.LayerSymmetries:
+    ) -> liegg.results.LayerSymmetries:
         begin = time.perf_counter()
         found = liegg.discover_layers(model, data, action, **options)
         seconds = time.perf_counter() - begin
@@ -88,10 +111,16 @@ def layers_discovered() -> Callable[..., liegg.LayerSymmetries]:
 
 
 def _enter(
-    title: str, model: nn.Module, sym: liegg.Symmetries, seconds: float, plain: float, **more: Any
+    title: str,
+    model: nn.Module,
+    sym: liegg.Symmetries,
+    seconds: float,
+    plain: float,
+    ledger: dict[str, dict[str, Any]] = ROWS,
+    **more: Any,
 ) -> None:
     nearest = sym.defects.tolist()
-    ROWS[title] = {
+    ledger[title] = {
         "parameters": sum(weight.numel() for weight in model.parameters()),
         "samples": sym.samples,
         "dtype": sym.settings["dtype"],
@@ -109,14 +138,22 @@ def _enter(
     } | more
 
 
-def _forward_backward(model: nn.Module, data: Tensor) -> float:
-    """Seconds of one pass over the data with gradients of the input, in eval mode."""
+def _forward_backward(model: nn.Module, data: Any) -> float:
+    """Seconds of one pass over the data with gradients of the input, or of the weights for token ids, in eval mode."""
     training = model.training
     model.eval()
     begin = time.perf_counter()
-    for part in data.split(64):
-        x = part.clone().requires_grad_()
-        torch.autograd.grad(model(x).sum(), x)
+    if isinstance(data, dict):
+        torch.autograd.grad(_output(model(**data)).sum(), [*model.parameters()], allow_unused=True)
+    else:
+        for part in data.split(64):
+            x = part.clone().requires_grad_()
+            torch.autograd.grad(_output(model(x)).sum(), x)
     seconds = time.perf_counter() - begin
     model.train(training)
     return seconds
+
+
+def _output(returned: Any) -> Tensor:
+    """The logits of a record."""
+    return returned if isinstance(returned, Tensor) else returned.logits

@@ -1,4 +1,4 @@
-"""The table of docs/peers.md, from results/peers.json: `make test-peers STORE=--store` writes both."""
+"""The table of docs/peers.md, from results/peers.json and results/peers-graphs.json: `make test-peers STORE=--store` writes both."""
 
 import json
 from pathlib import Path
@@ -37,10 +37,13 @@ def versions(results: dict[str, Any]) -> str:
 
 def main() -> None:
     """Put the table and the versions into the page, between its two marks."""
-    results = json.loads((ROOT / "results" / "peers.json").read_text(encoding="utf-8"))
+    results, graphs = (
+        json.loads((ROOT / "results" / f"{study}.json").read_text(encoding="utf-8"))
+        for study in ("peers", "peers-graphs")
+    )
     page = ROOT / "docs" / "peers.md"
     before, _, after = page.read_text(encoding="utf-8").split(MARK)
-    table = "\n".join([versions(results), "", *HEAD, *rows(results)])
+    table = "\n".join([versions(results), "", *HEAD, *rows(results), *rows(graphs)])
     page.write_text(f"{before}{MARK}\n{table}\n\n{MARK}{after}", encoding="utf-8")
 
 

@@ -38,13 +38,17 @@ RANK = {name: rank for rank, name in enumerate(LAYERS)} | {
     "__main__": len(LAYERS),
 }
 
-OPTIONAL = {"matplotlib", "typer", "rich", "pooch", "jinja2"}
+OPTIONAL = {
+    *("matplotlib", "typer", "rich", "pooch", "jinja2"),
+    *("jax", "onnx", "onnxruntime", "onnx2torch", "pandas", "pyarrow", "PIL"),
+}
 """Packages that come with extras."""
 
 PUBLIC_NAMES = """
-    Action Affine Color Image LieggError Linear Product Run Sequence
-    Symmetries Thresholds Volume __version__ actions aff algebra compare discover
-    discover_group discover_layers gl identify layer_errors load plot results scaling se sl
+    Action Affine Color Image Irrep LieggError Linear Product Run Sequence
+    Symmetries Tensor Thresholds Volume __version__ actions aff algebra compare discover
+    discover_data discover_group discover_layers foreign gl identify layer_errors load plot results
+    scaling se sl
     so sp su testing translation u verify
 """
 PUBLIC = PUBLIC_NAMES.split()
@@ -117,7 +121,7 @@ def test_imports_point_one_way():
 
 def test_the_top_reads_as_the_pipeline():
     assert sorted(path.name for path in SOURCE.iterdir() if path.name != "__pycache__") == sorted(
-        [*LAYERS, "__init__.py", "__main__.py", "py.typed", "testing.py"]
+        [*LAYERS, "__init__.py", "__main__.py", "py.typed", "testing"]
     )
 
 

@@ -40,6 +40,21 @@ def test_quick_run_stores_every_ratio(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_quick_run_for_data_sets_stores_every_part(tmp_path: Path) -> None:
+    out = tmp_path / "bench.json"
+    subprocess.run(
+        [sys.executable, str(ROOT / "benchmarks" / "data_sets.py"), "--quick", "--out", str(out)],
+        check=True,
+        capture_output=True,
+    )
+    stored = json.loads(out.read_text())
+    assert {one["data"] for one in stored["counts"]} > {"ring", "cube", "product"}
+    assert all(one["right"] + one["undecided"] for one in stored["counts"])
+    assert stored["asymmetric"]["false"] == 0
+    assert stored["speed"]["seconds"] > 0
+
+
+@pytest.mark.slow
 def test_a_checkout_compared_with_itself_has_every_ratio(tmp_path: Path) -> None:
     out = tmp_path / "bench.json"
     script = str(ROOT / "benchmarks" / "before_after.py")

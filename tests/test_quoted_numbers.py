@@ -9,8 +9,11 @@ from statistics import mean
 
 import pytest
 
+import data_sets
+import layer_error_tables
 import pages
-import questions
+import question_tables
+import real_data_sets
 import tables
 from liegg.studies.claims import evaluate, markdown
 
@@ -84,6 +87,7 @@ GIVEN = {
     "docs/faq.md": {"1.5"},  # the paper's smoothing
     "docs/concepts.md": set(),
     "docs/peers.md": set(),
+    "docs/data-sets.md": set(),
     "docs/paper.md": {
         "5.1",
         "5.2",
@@ -300,55 +304,53 @@ def claim_quotes() -> dict[str, list[str]]:
 def peer_quotes() -> dict[str, list[str]]:
     """The table of networks from other packages, as `peers/page.py` writes it."""
     page = runpy.run_path(str(ROOT / "peers" / "page.py"))
-    return {"docs/peers.md": [*page["rows"](RESULTS["peers"]), page["versions"](RESULTS["peers"])]}
+    rows = [*page["rows"](RESULTS["peers"]), *page["rows"](RESULTS["peers-graphs"])]
+    return {"docs/peers.md": [*rows, page["versions"](RESULTS["peers"])]}
 
 
 def layer_error_quotes() -> dict[str, list[str]]:
-    """Shares of causes in what all layers of a trained classifier add, and the stages they are in."""
-    found = {(one["motion"], one["size"]): one for one in RESULTS["layer-errors"]["motions"]}
-    causes = (
-        "padding",
-        "stride or pooling",
-        "nonlinearity",
-        "filters",
-        "interpolation",
-        "global pooling",
-    )
+    """Shares of causes in what all layers of two trained classifiers add, and the stages they are in."""
+    stored = RESULTS["layer-errors"]
+    found = {
+        (network, one["motion"], one["size"]): one
+        for network in layer_error_tables.NETWORKS
+        for one in stored[network]["motions"]
+    }
 
-    def effect(layer: dict) -> float:
-        return layer["effect"]
-
-    def share(motion: str, size: float, cause: str, *stages: str) -> str:
+    def share(network: str, motion: str, size: float, cause: str, *stages: str) -> str:
         """Part of a cause that is in some stages of the network, of all that its layers add."""
-        layers = found[motion, size]["layers"]
+        layers = found[network, motion, size]["layers"]
         inside = [one for name, one in layers.items() if name.startswith(stages)]
         part = sum(one["causes"].get(cause, 0.0) for one in inside)
         whole = sum(value for one in layers.values() for value in one["causes"].values())
         return f"{100 * part / whole:.0f} %"
 
+    def both(motion: str, size: float, cause: str, *stages: str) -> str:
+        """The same for both networks."""
+        return " and ".join(
+            share(network, motion, size, cause, *stages) for network in layer_error_tables.NETWORKS
+        )
+
     first, last = ("conv1", "bn1", "relu", "layer1"), ("layer3",)
-    rows = [
-        f"| {motion} by {size:g}{'°' if motion == 'rotation' else ' pixel' + 's' * (size > 1)} | "
-        f"{100 * one['output']:.0f} % | {100 * sum(map(effect, one['layers'].values())):.0f} % | "
-        + " | ".join(f"{100 * one['by_cause'].get(cause, 0.0):.0f} %" for cause in causes)
-        + " |"
-        for (motion, size), one in found.items()
-    ]
     text = [
-        f"{share('shift', 4.0, 'padding', *first)} are due to padding in the first convolution and the first stage, and "
-        f"{share('shift', 4.0, 'padding', *last)} to padding in the last stage.",
-        "those of the subsampled maps add "
-        + " and ".join(
-            f"{100 * found['shift', size]['by_cause']['nonlinearity']:.0f} %" for size in (1.0, 2.0)
-        ),
-        f"A rotation by 15° lies between the pixels of all maps: {share('rotation', 15.0, 'nonlinearity', *first)} are due "
-        f"to ReLU in the first convolution and the first stage, {share('rotation', 15.0, 'nonlinearity', 'layer2', *last)} to "
+        f"{both('shift', 4.0, 'padding', *first)} are due to padding in the first convolution and the first stage, and "
+        f"{both('shift', 4.0, 'padding', *last)} to padding in the last stage.",
+        f"those of the subsampled maps add {both('shift', 1.0, 'nonlinearity', '')}.",
+        f"A rotation by 15° lies between the pixels of all maps: {both('rotation', 15.0, 'nonlinearity', *first)} are due "
+        f"to ReLU in the first convolution and the first stage, {both('rotation', 15.0, 'nonlinearity', 'layer2', *last)} to "
         "ReLU after them.",
-        f"{share('rotation', 90.0, 'filters', '')} are due to filters that are not symmetric, in all stages; "
-        f"{share('rotation', 90.0, 'padding', '')} to padding.",
-        f"{share('shift', 1.0, 'stride or pooling', 'layer2')} are due to the two layers that subsample first.",
+        f"{both('rotation', 90.0, 'filters', '')} are due to filters that are not symmetric, in all stages; "
+        f"{both('rotation', 90.0, 'padding', '')} to padding.",
+        f"{both('shift', 1.0, 'stride or pooling', 'layer2')} are due to the two layers that subsample first.",
+        f"global pooling has {both('scaling', 25.0, 'global pooling', '')}",
     ]
-    return {"docs/layers.md": [*rows, *text]}
+    ends = [stored[network]["layers"] for network in layer_error_tables.NETWORKS]
+    for motion in ends[0]:  # no interval leaves the other out: neither is clearly more invariant
+        one, other = (found[motion]["linear"] for found in ends)
+        assert one[1] <= other[2]
+        assert other[1] <= one[2]
+    rows = layer_error_tables.tables(stored).values()
+    return {"docs/layers.md": [*(line for table in rows for line in table.splitlines()), *text]}
 
 
 def paper_quotes() -> dict[str, list[str]]:
@@ -540,7 +542,18 @@ def error_quotes() -> dict[str, list[str]]:
         f"Of {traps['total']['findable']:,} cases in which the data show a symmetry, {traps['total']['found']:,} find it",
         f"{before['confident wrong']} of {before['cases']:,} cases",
     ]
+    white, ways = (
+        RESULTS["output-whitening"],
+        {"each": "as they are (default)", "whitened": "whitened"},
+    )
+    whitening = [
+        f"| {words} | {white['classifiers']['found'][way]} of {white['classifiers']['cases']} | "
+        f"{white['traps'][way].get('right', 0)} of {white['traps']['cases']} | "
+        f"{white['traps'][way].get('missed', 0)} | {white['traps'][way].get('honest', 0)} |"
+        for way, words in ways.items()
+    ]
     return {
+        "docs/trust.md": whitening,
         "docs/false-discovery.md": [
             *invented,
             *recovered,
@@ -555,9 +568,22 @@ def error_quotes() -> dict[str, list[str]]:
     }
 
 
+def data_set_quotes() -> dict[str, list[str]]:
+    """The tables that the two studies of data sets put into their page."""
+    studies = (("real-data-sets", real_data_sets), ("data-sets", data_sets))
+    lines = [
+        line
+        for name, study in studies
+        if name in RESULTS
+        for table in study.TABLES.values()
+        for line in table(RESULTS[name])
+    ]
+    return {"docs/data-sets.md": lines}
+
+
 def question_quotes() -> dict[str, list[str]]:
-    found = questions.tables(RESULTS["questions"])
-    assert found.keys() == {"digits", "photographs", "forces", "cost"}
+    found = question_tables.tables(RESULTS["questions"])
+    assert found.keys() == {"digits", "photographs", "gravity", "forces", "cost"}
     lines = [" ".join(line.split()) for table in found.values() for line in table.splitlines()]
     return {"docs/questions.md": lines}
 
@@ -565,6 +591,7 @@ def question_quotes() -> dict[str, list[str]]:
 QUOTES: dict[str, list[str]] = {}
 for part in (
     question_quotes(),
+    data_set_quotes(),
     error_quotes(),
     o5_quotes(),
     benchmark_quotes(),

@@ -11,17 +11,30 @@ from liegg._utils.version import __version__
 if TYPE_CHECKING:
     from liegg import actions, algebra, results, testing
     from liegg._utils.errors import LieggError
-    from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume
+    from liegg.actions import (
+        Action,
+        Affine,
+        Color,
+        Image,
+        Irrep,
+        Linear,
+        Product,
+        Sequence,
+        Tensor,
+        Volume,
+    )
     from liegg.algebra import identify
     from liegg.algebra.catalog import aff, gl, scaling, se, sl, so, sp, su, translation, u
     from liegg.decision.thresholds import Thresholds
     from liegg.discovery.compare import compare
+    from liegg.discovery.data.discover_data import discover_data
     from liegg.discovery.discover import discover
     from liegg.discovery.group.discover_group import discover_group
     from liegg.discovery.layers.discover_layers import discover_layers
     from liegg.discovery.layers.errors.layer_errors import layer_errors
     from liegg.discovery.run import Run
     from liegg.discovery.verification.verify import verify
+    from liegg.inputs import foreign
     from liegg.report import plots as plot
     from liegg.results.load import load
     from liegg.results.symmetries import Symmetries
@@ -33,9 +46,11 @@ _HOMES = {
         "Affine",
         "Color",
         "Image",
+        "Irrep",
         "Linear",
         "Product",
         "Sequence",
+        "Tensor",
         "Volume",
     ),
     "liegg.algebra": ("identify",),
@@ -53,6 +68,7 @@ _HOMES = {
     ),
     "liegg.decision.thresholds": ("Thresholds",),
     "liegg.discovery.compare": ("compare",),
+    "liegg.discovery.data.discover_data": ("discover_data",),
     "liegg.discovery.discover": ("discover",),
     "liegg.discovery.group.discover_group": ("discover_group",),
     "liegg.discovery.layers.discover_layers": ("discover_layers",),
@@ -66,6 +82,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = {
     "actions": "liegg.actions",
     "algebra": "liegg.algebra",
+    "foreign": "liegg.inputs.foreign",
     "plot": "liegg.report.plots",
     "results": "liegg.results",
     "testing": "liegg.testing",
@@ -76,12 +93,14 @@ __all__ = [
     "Affine",
     "Color",
     "Image",
+    "Irrep",
     "LieggError",
     "Linear",
     "Product",
     "Run",
     "Sequence",
     "Symmetries",
+    "Tensor",
     "Thresholds",
     "Volume",
     "__version__",
@@ -90,8 +109,10 @@ __all__ = [
     "algebra",
     "compare",
     "discover",
+    "discover_data",
     "discover_group",
     "discover_layers",
+    "foreign",
     "gl",
     "identify",
     "layer_errors",

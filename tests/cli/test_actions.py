@@ -12,6 +12,13 @@ from liegg.cli.actions import parse_action
 ACTIONS = {
     "linear:5x2": liegg.Linear(5, copies=2),
     "affine:3x20": liegg.Affine(3, copies=20),
+    "tensor:3": liegg.Tensor(3),
+    "tensor:3x4:3": liegg.Tensor(3, rank=3, copies=4),
+    "tensor:3:2:symmetric": liegg.Tensor(3, symmetric=True),
+    "tensor:3:2:antisymmetric": liegg.Tensor(3, antisymmetric=True),
+    "tensor:3:2:voigt": liegg.Tensor(3, symmetric=True, form="voigt"),
+    "irrep:2": liegg.Irrep(2),
+    "irrep:2x5:standard": liegg.Irrep(2, order="standard", copies=5),
     "image": liegg.Image(),
     "image:similarity": liegg.Image("similarity"),
     "image:affine:28x28": liegg.Image("affine", shape=(28, 28)),

@@ -41,6 +41,7 @@ def test_labels_are_cut_where_a_fraction_is_held_out(
 def test_the_first_samples_are_native_copies() -> None:
     x = np.zeros((20, 2), dtype=">f8")
     first = first_samples(x)
+    assert first is not None
     x += 1
     assert first.shape == (8, 2)
     assert not first.any()

@@ -1,8 +1,9 @@
-"""`--target` and `--output`."""
+"""`--target`, `--output` and `--at`."""
 
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from command import run
@@ -64,3 +65,49 @@ def test_words_become_values() -> None:
         *("margin", "3 minus 5", "-1", None),
     ]
     assert [parse_output(text) for text in ("0", "-1", "logits", None)] == [0, -1, "logits", None]
+
+
+TOKENS = """
+import torch
+from torch import nn
+
+class Lengths(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(20, 3)
+
+    def forward(self, ids):
+        return self.table(ids).square().sum(-1)
+
+def build():
+    return Lengths()
+"""
+INNER = ("--model", "tokens_for_cli:build", "--data", "ids.npy", "--action", "linear:3x4")
+
+
+@pytest.fixture
+def tokens(folder: Path) -> Path:
+    (folder / "tokens_for_cli.py").write_text(TOKENS)
+    np.save(folder / "ids.npy", np.random.default_rng(0).integers(0, 20, (60, 4)))
+    return folder
+
+
+def test_token_ids_are_asked_at_the_embeddings(tokens: Path) -> None:
+    code, out, _ = run(
+        "discover", *INNER, "--at", "embeddings", "--held-out", "0.3", "--out", "run", "--json"
+    )
+    record = json.loads(out)
+    assert (code, record["name"], record["settings"]["at"]) == (0, "so(3)", "embeddings")
+    assert (tokens / "run" / "report.html").is_file()
+
+
+def test_token_ids_without_an_inner_point(tokens: Path) -> None:
+    code, _, err = run("discover", *INNER)
+    assert code == 2
+    assert "--at" in err
+    code, _, err = run("discover", *INNER, "--at", "tables")
+    assert code == 2
+    assert "Did you mean 'table'" in " ".join(err.split())
+    code, _, err = run("discover", *INNER, "--at", "table", "--layers")
+    assert code == 2
+    assert "Leave one of them out" in " ".join(err.split())

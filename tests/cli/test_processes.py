@@ -58,7 +58,7 @@ def test_a_file_that_one_task_lacks_is_reported_by_all(
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     for code, _, err in run_tasks([folder, elsewhere], "--out", "run"):
         assert code != 0
-        assert "there is no file x.npy" in err
+        assert "file x.npy not found" in err
     assert not (folder / "run").exists()
 
 

@@ -441,3 +441,15 @@ def test_very_many_directions_keep_the_basis_they_were_solved_in(monkeypatch):
     some = solved([0.0] * 4, trivial=2, directions=rows)
     found = symmetry_directions(some, decided(some))
     torch.testing.assert_close(found.abs(), rows.abs(), rtol=0, atol=1e-14)
+
+
+def test_a_cluster_that_goes_on_is_warned_of():
+    """The gap after the weak ones is wider than that after those that count, which are then only a part."""
+    cut = decided([1e-3, 2e-3, 0.025, 0.3, 9.0, 10.0])
+    assert (cut.nullity, cut.levels[3]) == (3, 4)
+    (warning,) = [w for w in cut.warnings if w.diagnosis is Diagnosis.CLUSTER_GOES_ON]
+    assert warning.values["directions"] == 1
+    assert warning.values["gap"] == pytest.approx(30)
+    whole = decided([1e-3, 2e-3, 0.02, 0.5, 5.1, 9.0])
+    assert (whole.nullity, whole.levels[3]) == (3, 4)
+    assert Diagnosis.CLUSTER_GOES_ON not in members(whole.warnings)

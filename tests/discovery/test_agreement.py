@@ -9,7 +9,7 @@ import torch
 import liegg
 from cases import normal
 from liegg.discovery.agreement import HELD_OUT_SAMPLES, MAY_DIFFER, asked
-from liegg.discovery.analyse import Request
+from liegg.discovery.request import Request
 from liegg.inputs.batches import Data
 from liegg.inputs.part import Part
 from liegg.polarization.checkpoint import difference

@@ -13,7 +13,7 @@ from liegg.discovery.solve_and_decide import solve_and_decide
 from liegg.discovery.verdict import ModelInfo
 from liegg.polarization import r_factor
 from liegg.polarization.diagnostics import Diagnostics
-from liegg.polarization.rows import Plan
+from liegg.polarization.plan import Plan
 from liegg.polarization.streaming import PassSums
 
 X = normal(200, 3)

@@ -26,6 +26,7 @@ from liegg._utils.errors import (
     NonFiniteError,
     OneShotDataError,
     ShapeError,
+    TreeDataError,
 )
 from liegg.inputs.batches import Batches, as_batches, evenly_spaced
 
@@ -333,9 +334,8 @@ def test_a_value_that_overflows_the_model_s_dtype_is_named():
         (TensorDataset(LABELS), DtypeError, "torch.int64"),
         (
             {"x": X},
-            DataError,
-            "data is a dict; expected a tensor, a numpy array, a Dataset, a DataLoader or an iterable of "
-            "batches. Pass the inputs alone, for example data['x'].",
+            TreeDataError,
+            "data is a dict; expected a tensor or array, or a path to what moves. Its tensors are 'x' (10, 3)",
         ),
         (
             (X, X),
@@ -347,17 +347,17 @@ def test_a_value_that_overflows_the_model_s_dtype_is_named():
         (None, DataError, "data is a NoneType"),
         (
             [{"x": X}],
-            DataError,
+            TreeDataError,
             "the batch that starts at sample 0 is a dict; expected a tensor or array",
         ),
-        ([X, {"x": X}], DataError, "the batch that starts at sample 10 is a dict"),
+        ([X, {"x": X}], TreeDataError, "the batch that starts at sample 10 is a dict"),
         (
             [[1.0, 2.0]],
             DataError,
             "the batch that starts at sample 0 is a float; expected a tensor or array",
         ),
         ([[1.0, 2.0]], DataError, "For lists of numbers pass torch.tensor(data)."),
-        (Items([{"x": x} for x in X]), DataError, "is a dict; expected a tensor or array"),
+        (Items([{"x": x} for x in X]), TreeDataError, "is a dict; expected a tensor or array"),
         (
             Items([object()]),
             DataError,
@@ -519,7 +519,7 @@ def test_a_gpu_gets_larger_batches(shape, size):
 
 
 def test_the_first_sample_of_a_dataset_decides_its_batches(monkeypatch):
-    monkeypatch.setattr("liegg.inputs.batches.BATCH_ELEMENTS", 40)
+    monkeypatch.setattr("liegg.inputs.pieces.BATCH_ELEMENTS", 40)
     dataset = TensorDataset(torch.zeros(9, 10), torch.zeros(9))
     assert [len(batch) for batch in as_batches(dataset)] == [4, 4, 1]
     assert [len(batch) for batch in as_batches(dataset, batch_size=6)] == [6, 3]

@@ -21,6 +21,8 @@ from liegg.inputs.hidden_derivatives import (
 )
 from liegg.inputs.model import Model
 from liegg.inputs.probe import probe
+from liegg.studies.error_rates.traps_catalog import Key, make
+from liegg.studies.error_rates.traps_record import Trap
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16}
 
@@ -200,3 +202,11 @@ class TestDiscover:
         assert liegg.discover_layers(model, PLAIN, liegg.Linear(3), run=run).names[-1] == "3"
         with pytest.raises(HiddenDerivativeError):
             liegg.discover_layers(model, PLAIN, liegg.Linear(3), layers=["3"])
+
+
+def test_a_small_jump_that_is_not_refused_is_warned_of():
+    """The step of series 3 that hides 2.9 % of the change, where 3 % are refused."""
+    trap = make(Key("step", 5, 3))
+    assert isinstance(trap, Trap)
+    sym = liegg.discover(trap.model, trap.data, trap.action)
+    assert Diagnosis.JUMPS_NOT_EXCLUDED in [w.diagnosis for w in sym.decision.warnings]

@@ -18,6 +18,7 @@ from liegg.inputs.output_field import (
     field_words,
     is_function,
     obvious_field,
+    paths_of,
     pick_field,
     with_field,
 )
@@ -72,6 +73,10 @@ class Plain:
         (ModelOutput(logits=ONE, hidden=TWO), "hidden", TWO),
         (ModelOutput(logits=ONE, hidden=TWO), 1, TWO),
         (Plain(), "second", TWO),
+        ({"a": {"b": TWO}}, "a.b", TWO),
+        ({"a.b": TWO, "a": {"b": ONE}}, "a.b", TWO),
+        ({"boxes": [ONE, TWO]}, "boxes.1", TWO),
+        (({"a": Answer(TWO)}, ONE), "0.a.logits", TWO),
         ({"a": {"b": TWO}}, lambda y: y["a"]["b"], TWO),
         (ONE, lambda y: 2 * y, 2 * ONE),
         (ONE, None, ONE),
@@ -126,7 +131,7 @@ def test_the_obvious_field(returned, expected):
         ((ONE, TWO), "for example output=0"),
         (Gaussian(ONE, TWO), "for example output='mean'"),
         ({"a": NUMBERS}, "'a' .* int64; expected one tensor. Return a tensor"),
-        ({"a": [ONE]}, "'a' a list"),
+        ({"a": [ONE, TWO]}, "'a' a list"),
         ({}, "Net returned a dict; expected one tensor"),
         (None, "Net returned None"),
         (dict.fromkeys(range(40), ONE), "and 28 more"),
@@ -162,3 +167,40 @@ def test_functions_are_stored_by_name():
         *[False] * 3,
     ]
     assert field_words(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("returned", "expected"),
+    [
+        ({"energy": torch.ones(3, 1), "cell": torch.ones(2, 2)}, "energy"),  # a row per sample
+        ({"prediction": {"energy": ONE, "kind": NUMBERS}}, "prediction.energy"),
+        ({"a": {"logits": ONE, "hidden": TWO}, "b": {"x": TWO}}, "a.logits"),
+        ((None, [{"x": NUMBERS, "y": TWO}]), "1.0.y"),
+        ({"loss": torch.tensor(1.0), "scores": ONE}, "scores"),
+    ],
+)
+def test_the_obvious_field_has_a_row_per_sample_and_may_lie_inside_others(returned, expected):
+    assert obvious_field(returned, "model", samples=3) == expected
+
+
+def test_two_fields_that_both_could_be_meant_are_not_chosen_from():
+    with pytest.raises(DtypeError, match=r"output='a\.x'"):
+        obvious_field({"a": {"x": ONE}, "b": {"x": TWO}}, "model", samples=3)
+    with pytest.raises(DtypeError, match="output='forces'"):
+        obvious_field({"forces": ONE, "energy": TWO}, "model", samples=3)
+
+
+def test_a_path_that_ends_nowhere_names_one_that_does_not():
+    with pytest.raises(ArgumentError, match=r"no field 'c'.*Choose for example 'b'"):
+        pick_field({"a": {"b": ONE}}, "a.c", "model")
+    with pytest.raises(ArgumentError, match=r"Choose for example 'a\.b'"):
+        pick_field({"a": {"b": ONE}}, "energy", "model")
+    with pytest.raises(ArgumentError, match="returned one tensor"):
+        pick_field({"a": ONE}, "a.b", "model")
+
+
+def test_paths_end_at_a_depth():
+    deep: Any = ONE
+    for _ in range(9):
+        deep = {"a": deep}
+    assert list(paths_of(deep)) == ["a.a.a.a"]

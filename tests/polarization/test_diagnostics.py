@@ -23,7 +23,8 @@ from liegg.polarization.diagnostics import (
     update_sums,
 )
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.rows import Plan, polarize
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import polarize
 
 Function = Callable[[Tensor], Tensor]
 
@@ -476,7 +477,7 @@ def test_every_threshold_can_be_closed(monkeypatch, threshold):
 def test_rounding_can_be_widened(monkeypatch):
     rows, y = 1e-6 * normal(50, 1, 4), 1 + 1e-6 * normal(50, 1, seed=1)
     assert diagnose(sums_of(rows, y), dtype=torch.float64).kind == "ok"
-    monkeypatch.setattr("liegg.polarization.diagnostics.ROUNDING", 1e11)
+    monkeypatch.setattr("liegg.polarization.diagnostics.STILL_UNITS", 1e11)
     assert diagnose(sums_of(rows, y), dtype=torch.float64).kind == "constant"
 
 

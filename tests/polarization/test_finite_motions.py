@@ -8,7 +8,7 @@ from cases import normal
 from liegg._utils.diagnoses import Diagnosis
 from liegg.inputs.model import Model
 from liegg.polarization.finite_motions import finite_motions, squared_changes
-from liegg.polarization.rows import Plan
+from liegg.polarization.plan import Plan
 from signals import bumps
 
 AFFINE: liegg.Action = liegg.Image("affine")
@@ -40,7 +40,7 @@ def test_a_linear_model_agrees_on_shears_and_translations_whatever_the_images():
     """Both ends of a motion differ by twice the secant, to the pixels at the border."""
     action = liegg.Image("affine", border="periodic")
     steps = action.steps((12, 12))
-    promised, real = squared_changes(Model(linear, "f"), action, PLAN, steps, NOISE)
+    promised, real, _ = squared_changes(Model(linear, "f"), action, PLAN, steps, NOISE)
     shifts = [2, 5]
     torch.testing.assert_close(promised[shifts], real[shifts], rtol=1e-10, atol=0)
 
@@ -84,7 +84,7 @@ def test_other_actions_are_not_moved():
 def test_every_treatment_of_the_outputs(outputs):
     steps = AFFINE.steps((12, 12))
     plan = Plan(outputs, "vjp", seed=3)
-    promised, real = squared_changes(Model(linear, "f"), AFFINE, plan, steps, 0.02 * SMOOTH[:6])
+    promised, real, _ = squared_changes(Model(linear, "f"), AFFINE, plan, steps, 0.02 * SMOOTH[:6])
     torch.testing.assert_close(promised, real, rtol=0.2, atol=0.05 * float(real.max()))
 
 

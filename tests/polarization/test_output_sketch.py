@@ -77,8 +77,8 @@ def test_other_seeds_give_other_signs():
 )
 @pytest.mark.parametrize("outputs", [1, 64, 65, 300])
 def test_chunks_sum_to_the_whole_product(monkeypatch, numbers, chunk, outputs, dtype):
-    monkeypatch.setattr(combinations, "NUMBERS", {"cpu": numbers})
-    monkeypatch.setattr(combinations, "CHUNK", chunk)
+    monkeypatch.setattr(combinations, "PRODUCT_NUMBERS", {"cpu": numbers})
+    monkeypatch.setattr(combinations, "OUTPUTS_AT_ONCE", chunk)
     values = normal(3, 7, outputs).to(dtype)
     expected = torch.einsum(
         "bkc,pbc->pbk", combination_signs(7, outputs, 5, seed=2, first=11), values.double()
@@ -292,7 +292,7 @@ def test_signs_are_never_held_all_at_once():
     values = torch.ones(2, 8, 200_000)
     with Largest() as largest:
         combine(values, 16)
-    assert 2**15 < largest.size <= 2 * combinations.NUMBERS["cpu"] < values.numel()
+    assert 2**15 < largest.size <= 2 * combinations.PRODUCT_NUMBERS["cpu"] < values.numel()
     with Largest() as largest:
         combination_signs(8, 200_000, 16)
     assert largest.size >= 8 * 16 * 200_000

@@ -19,7 +19,8 @@ from liegg.actions import Action
 from liegg.inputs.model import Model, eval_view
 from liegg.inputs.probe import probe
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.rows import TOGETHER_ELEMENTS, Plan, Route, plan
+from liegg.polarization.plan import Plan, Route
+from liegg.polarization.rows import TOGETHER_ELEMENTS, plan
 from liegg.polarization.rows import polarize as rows_and_outputs
 
 ROUTES: tuple[Route, ...] = ("jvp", "vjp", "autograd")
@@ -453,7 +454,10 @@ def analyse_with(route: Any = "auto", **knobs: Any):
         ({"outputs": True}, "outputs=True: expected"),
         ({"outputs": 1.5}, "outputs=1.5: expected"),
         ({"outputs": "all"}, "outputs='all': expected"),
-        ({"route": "fast"}, "route='fast': expected 'auto', 'jvp', 'vjp' or 'autograd'."),
+        (
+            {"route": "fast"},
+            "route='fast': expected 'auto', 'jvp', 'vjp', 'autograd', 'moved' or 'finite'.",
+        ),
         (
             {"outputs": "sum", "output_action": liegg.Linear(2)},
             "outputs='sum' has no meaning with output_action",

@@ -17,12 +17,12 @@ from liegg.actions import Affine, Linear
 from liegg.inputs.model import Model
 from liegg.polarization import sample_blocks
 from liegg.polarization.gram import Gram
+from liegg.polarization.plan import Plan
 from liegg.polarization.r_factor import RFactor
-from liegg.polarization.rows import Plan
 from liegg.polarization.sample_blocks import (
+    ALL_BLOCK_NUMBERS,
     COUNT,
     FEWEST,
-    NUMBERS,
     BlockAssigner,
     as_groups,
     count_for,
@@ -219,7 +219,7 @@ def test_how_many_blocks(columns, count):
 @given(st.integers(0, 5000))
 def test_blocks_are_enough_and_within_memory_or_one(columns):
     count = count_for(columns)
-    assert count == 1 or (FEWEST <= count <= COUNT and count * columns**2 <= NUMBERS)
+    assert count == 1 or (FEWEST <= count <= COUNT and count * columns**2 <= ALL_BLOCK_NUMBERS)
     assert count_for(columns + 1) <= count
 
 

@@ -102,6 +102,34 @@ def on_sphere(**options: Any) -> Any:
     return liegg.discover(**given)
 
 
+def tree() -> dict[str, Any]:
+    """Samples as a dictionary."""
+    return {"pos": data().reshape(-1, 2, 3), "z": torch.ones(len(data()) // 2, 2)}
+
+
+def clouds() -> list[dict[str, Any]]:
+    """Samples of different sizes."""
+    return [{"pos": data()[:n], "z": torch.ones(n, 2)} for n in range(3, 23)]
+
+
+def on_tree(**options: Any) -> Any:
+    moves = {"pos": liegg.Affine(3, copies=None)}
+    given = {"model": distances, "data": tree(), "action": moves} | options
+    return liegg.discover(**given)
+
+
+def distances(pos: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+    return (pos - pos.mean(1, keepdim=True)).square().sum((1, 2)) + z.sum(1)[:, 0]
+
+
+def _at(path: Any) -> dict[Any, Any]:
+    """A mapping with this path; what cannot be one is given as it is."""
+    try:
+        return {path: liegg.Affine(3, copies=None)}
+    except TypeError:
+        return path
+
+
 def anything(_: Any) -> bool:
     return True
 
@@ -117,6 +145,10 @@ def targets() -> Iterator[tuple[str, Callable[[Value], Any], Callable[[Any], boo
             yield _with(kind, {}, name)
     for name in ("group", "channels", "shape"):
         yield _with(liegg.Color, {}, name)
+    for name in ("n", "rank", "symmetric", "antisymmetric", "form", "copies", "names"):
+        yield _with(liegg.Tensor, {"n": 3}, name)
+    for name in ("l", "order", "copies", "names"):
+        yield _with(liegg.Irrep, {"l": 2}, name)
     yield "Product(v)", lambda v: liegg.Product(v), anything
     yield "Product(Linear(2), v)", lambda v: liegg.Product(liegg.Linear(2), v), anything
     yield "Linear(3).restrict(v)", lambda v: liegg.Linear(3).restrict(v), anything
@@ -144,6 +176,13 @@ def targets() -> Iterator[tuple[str, Callable[[Value], Any], Callable[[Any], boo
         yield f"discover({name}=v)", lambda v, name=name: on_sphere(**{name: v}), _right(name)
     for name in ("target", "output"):
         yield f"discover({name}=v)", lambda v, name=name: on_sphere(**{name: v}), anything
+    for name in ("data", "action", "call", "output_action", "groups", "held_out"):
+        yield f"discover(tree, {name}=v)", lambda v, name=name: on_tree(**{name: v}), anything
+    yield "discover(action={v: A})", lambda v: on_tree(action=_at(v)), anything
+    yield "discover(action={'pos': v})", lambda v: on_tree(action={"pos": v}), anything
+    yield "discover(data={'pos': v})", lambda v: on_tree(data=tree() | {"pos": v}), anything
+    yield "discover(data={'z': v})", lambda v: on_tree(data=tree() | {"z": v}), anything
+    yield "discover(data=[..., v])", lambda v: on_tree(data=[*clouds(), v]), anything
     for name in ("controls", "seed", "thresholds", "run", "about"):
         yield f"discover({name}=v)", lambda v, name=name: on_sphere(**{name: v}), is_so3
     for name in ("batch_size", "control_draws", "checkpoint_every", "timeout", "progress"):
@@ -182,6 +221,24 @@ def targets() -> Iterator[tuple[str, Callable[[Value], Any], Callable[[Any], boo
     for name in ("model", "data", "generators"):
         given = {"model": square, "data": data(), "generators": liegg.so(3)}
         yield _with(t.assert_invariant, given, name)
+    given = {"model": square, "data": data(), "generators": liegg.so(3)}
+    for name in ("action", "output", "tolerance"):
+        yield _with(t.assert_invariant, given, name)
+    given = {"model": square, "batch": data(), "group": "so(3)"}
+    for name in (
+        "model",
+        "batch",
+        "group",
+        "action",
+        "output_action",
+        "output",
+        "elements",
+        "seed",
+    ):
+        yield _with(t.equivariance_error, given, name)
+    inner = {"model": network(), "data": data(), "action": liegg.Linear(8), "at": "0"}
+    for name in ("at", "data", "action", "call"):
+        yield _with(liegg.discover, inner, name)
     yield "assert_is_action(v)", lambda v: t.assert_is_action(v, data()), anything
 
 

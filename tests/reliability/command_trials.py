@@ -58,6 +58,12 @@ def prepare(folder: Path) -> None:
     np.save(folder / "objects.npy", x.astype(object), allow_pickle=True)
     np.save(folder / "groups.npy", np.arange(60) % 20)
     np.savez(folder / "x.npz", one=x, two=2 * x)
+    for name in ("text.csv", "text.parquet", "text.onnx"):
+        (folder / name).write_text("not numbers, but words\nof two lines")
+    (folder / "empty.csv").touch()
+    torch.save({"a": torch.zeros(3), "b": torch.zeros(4)}, folder / "two.pt")
+    torch.save(torch.zeros(1).expand(10**13), folder / "wide.pt")
+    torch.save({"state_dict": {}, "hyper_parameters": Path("x")}, folder / "code.ckpt")
     np.savez(folder / "empty.npz")
     (folder / "cut.npy").write_bytes((folder / "x.npy").read_bytes()[:200])
     with zipfile.ZipFile(folder / "bomb.npz", "w") as archive:
@@ -115,13 +121,14 @@ def commands() -> Iterator[Command]:
     for model in (
         "", "nets", "nets:", ":norm", "nets:nothing", "nowhere:norm", "nets.py:norm", "nets:fails",
         "nets:number", "nets:constant", "broken:build", "text.pt2", "missing.pt2",
-        "model.pt", "w.safetensors", "os:system", "nets:norm:more", "../nets:norm", "\x1b[31m:a",
+        "missing.onnx", "text.onnx", "model.pt", "w.safetensors", "os:system", "nets:norm:more", "../nets:norm", "\x1b[31m:a",
     ):  # fmt: skip
         yield Command(discover(model=model))
     for data in (
         "", "missing.npy", "x", "x.txt", "x.npz", "x.npz:three", "x.npz:", "empty.npz", "cut.npy",
         "cut.npz", "text.npy", "flat.npy", "nan.npy", "narrow.npy", "none.npy", "whole.npy",
         "texts.npy", "objects.npy", "huge.npy", "bomb.npz", "bomb.npz:x", "proj", "a\x1b[31m.npy", "/dev/null", "nets.py",
+        "text.csv", "empty.csv", "text.parquet", "model.pt", "model.pt:x", "cut.safetensors", "two.pt", "wide.pt",
     ):  # fmt: skip
         yield Command(discover(data=data))
     for action in (
@@ -133,7 +140,11 @@ def commands() -> Iterator[Command]:
     ):  # fmt: skip
         yield Command(discover(action=action))
     for option, values in {
-        "weights": ("w.pt", "missing.pt", "x.npy"),
+        "weights": ("w.pt", "missing.pt", "x.npy", "code.ckpt"),
+        "size": ("64x64", "0x0", "a"),
+        "samples": ("0", "-1", "a"),
+        "moves": ("pos",),
+        "budget": ("0", "-1", "a"),
         "outputs": ("some", "0", "-1", "2.5", "1e3"),
         "output_action": ("linear:7", "nonsense"),
         "held_out": ("0", "1", "1.5", "nan", "missing.npy", "narrow.npy", "nan.npy", "one.npy"),

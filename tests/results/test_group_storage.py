@@ -1,3 +1,4 @@
+# pyright: reportArgumentType=false
 """Groups as text, as JSON values and on disk."""
 
 import json

@@ -109,7 +109,7 @@ def test_the_worst_layer_and_the_shares():
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
 def test_lines_fit(width):
     many = [replace(CONV, name=f"layers.{i}.convolution.{i}", effect=0.1 * i) for i in range(40)]
-    lines = result(*many, RELU).lines(width)
+    lines = result(*many, RELU).table(width=width).splitlines()
     assert max(map(len, lines)) <= width
     assert "… and 29 more, which add less" in lines[-1]
     assert lines[-2].lstrip().startswith("…")  # the end of a long name is shown, not its beginning

@@ -11,7 +11,7 @@ from cases import normal
 from liegg._utils.errors import RecordError
 from liegg.results import load_layers
 from liegg.results.layers import LayerSymmetries
-from liegg.results.run_folder import has_layers_alone, read_run, write_run
+from liegg.results.run_folder import only_result, read_run, write_run
 from liegg.results.symmetries import Symmetries
 
 
@@ -44,7 +44,7 @@ def test_layers_alone_come_back(layers, tmp_path):
     again = liegg.load(layers.save(tmp_path / "run"))
     assert isinstance(again, LayerSymmetries)
     assert again.to_dict() == layers.to_dict()
-    assert has_layers_alone(tmp_path / "run")
+    assert only_result(tmp_path / "run") == "layers"
     interval = again.defect_interval(liegg.so(3))
     torch.testing.assert_close(interval, layers.defect_interval(liegg.so(3)), rtol=0, atol=0)
 
@@ -53,7 +53,7 @@ def test_a_folder_with_both_gives_the_symmetries(layers, sym, tmp_path):
     write_run(tmp_path, sym, layers=layers)
     assert isinstance(liegg.load(tmp_path), Symmetries)
     assert load_layers(tmp_path).to_dict() == layers.to_dict()
-    assert not has_layers_alone(tmp_path)
+    assert only_result(tmp_path) == ""
 
 
 @pytest.mark.parametrize("first", ["layers", "sym"])

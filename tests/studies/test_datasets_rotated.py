@@ -90,7 +90,7 @@ def test_each_image_has_its_own_angle_and_channels_rotate_together(
             torch.testing.assert_close(
                 whole[i, channel], rotated(images[i : i + 1, channel], angles[i : i + 1])[0]
             )
-    monkeypatch.setattr(datasets, "CHUNK", 2)
+    monkeypatch.setattr(datasets, "IMAGES_AT_ONCE", 2)
     torch.testing.assert_close(rotated(images, angles), whole, rtol=0, atol=1e-12)
 
 

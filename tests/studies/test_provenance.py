@@ -8,9 +8,9 @@ import pytest
 
 from liegg._utils.errors import ResultsError
 from liegg._utils.version import __version__
-from liegg.studies.provenance import FORMAT, provenance, read_results, write_json
+from liegg.studies.provenance import STUDY_FORMAT, provenance, read_results, write_json
 
-RESULTS = {"study": "o5", "format": FORMAT, "quick": False}
+RESULTS = {"study": "o5", "format": STUDY_FORMAT, "quick": False}
 
 
 def test_what_is_written_is_read(tmp_path):
@@ -65,9 +65,9 @@ def test_a_study_that_was_not_run_is_none(tmp_path):
         ('{"study": "o5"}', "in format 1; "),
         (
             json.dumps(
-                RESULTS | {"format": FORMAT + 1, "provenance": {"versions": {"liegg": "9.0"}}}
+                RESULTS | {"format": STUDY_FORMAT + 1, "provenance": {"versions": {"liegg": "9.0"}}}
             ),
-            f"was written by liegg 9.0 in format {FORMAT + 1}; ",
+            f"was written by liegg 9.0 in format {STUDY_FORMAT + 1}; ",
         ),
     ],
 )

@@ -9,7 +9,7 @@ import pytest
 from liegg._utils.errors import ArgumentError, DatasetError, ResultsError
 from liegg.studies import datasets, runner
 from liegg.studies.ensemble import Work
-from liegg.studies.provenance import FORMAT, read_results
+from liegg.studies.provenance import STUDY_FORMAT, read_results
 
 
 class Toy:
@@ -47,7 +47,7 @@ def test_results_are_stored_and_the_unfinished_folder_goes(tmp_path: Path, toy: 
     results = runner.run("o5", tmp_path, quick=True)
     assert results == read_results(tmp_path, "o5")
     assert results is not None
-    assert (results["format"], results["quick"], results["answer"]) == (FORMAT, True, 42)
+    assert (results["format"], results["quick"], results["answer"]) == (STUDY_FORMAT, True, 42)
     assert results["provenance"]["command"] == "liegg reproduce o5 --quick --device cpu"
     assert results["provenance"]["continued"] is False
     assert sorted(path.name for path in tmp_path.iterdir()) == ["figure.png", "o5.json"]

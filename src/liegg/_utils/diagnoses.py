@@ -90,6 +90,61 @@ class Diagnosis(Enum):
         "held-out samples, by {motion:.2g} of the data's spread, change the output by up to {percent} % of its own spread.",
     )
 
+    # decision/: data sets
+    DATA_UNDECIDED = (
+        Kind.VERDICT,
+        "Undecided: chance explains what {samples:sample} {samples:?shows|show} along {undecided} of {total:direction}, but does not "
+        "exclude a large effect; no symmetry is claimed.",
+    )
+    DATA_SYMMETRIES = (
+        Kind.VERDICT,
+        "{grades} {nullity:?symmetry|symmetries} of the distribution: chance explains what the test functions see along "
+        "{nullity:?it|them}; a change above {percent} % of what an average direction makes would have been seen.",
+    )
+    DATA_NEAR_SYMMETRIES = (
+        Kind.VERDICT,
+        "{grades} {nullity:?symmetry|symmetries}: the distribution changes by at most {percent} % of what it does along an average "
+        "direction, but by more than chance explains.",
+    )
+    DATA_NO_SYMMETRY = (
+        Kind.VERDICT,
+        "No symmetry: along the nearest candidate the distribution changes by {percent} % of what it does along an average direction.",
+    )
+    DATA_WEAK_CLUSTER = (
+        Kind.VERDICT,
+        "{weak:weak symmetry}, not counted: {weak:?a direction|directions} along which the distribution changes by up to {percent} % "
+        "of what it does along an average one, set apart from the rest by a gap of {gap:.3g} times.",
+    )
+    DATA_EFFECT_TOO_LARGE = (
+        Kind.REASON,
+        "direction {place} has a defect of {defect:.2g}, but a motion as large as the data's spread would shift the test functions by "
+        "{effect:.0%} of their standard deviation",
+    )
+    DATA_NO_REFERENCE = (
+        Kind.REASON,
+        "chance explains every candidate, so that there is no average motion to compare with: the threshold is a shift of the test "
+        "functions by {effect} of their standard deviation for a motion as large as the data's spread",
+    )
+    DATA_FAILS_WHEN_MOVED = (
+        Kind.WARNING,
+        "held-out samples that are moved along {count:symmetry} ({names}) do not look like the others (p = {p:.2g}): the test "
+        "functions do not see what tells them apart. Use others, or more",
+    )
+    DATA_MIXED_UNITS = (
+        Kind.WARNING,
+        "the sizes of the features differ by a factor of {ratio:.0f}: their motions are not comparable. Standardise the data",
+    )
+    CANNOT_TELL_FROM_CHANCE = (
+        Kind.WARNING,
+        "these test functions and {samples:sample} cannot tell any candidate from chance: more samples, or test functions that see "
+        "more of the data, would decide",
+    )
+    NOT_EXCLUDED = (
+        Kind.WARNING,
+        "{count:further direction} {count:?is|are} not excluded: chance alone explains what the test functions see along "
+        "{count:?it|them}, but {samples:sample} leave room for a large effect. More samples would decide",
+    )
+
     # decision/: reasons
     COUNTED_AT_FLOOR = (
         Kind.REASON,
@@ -171,10 +226,31 @@ class Diagnosis(Enum):
         "sensitivity of the output; use "
         "more samples where it changes",
     )
+    JUMPS_NOT_EXCLUDED = (
+        Kind.WARNING,
+        "the output changes by {percent:.2g} % between samples where its derivative does not show it, nearly the {limit:.2g} % of a "
+        "model that is refused: it may be steep, or hide a small jump (rounding, a look-up, a step). Move samples to know: held_out=",
+    )
+    STANDARD_FAMILY = (
+        Kind.REASON,
+        "{name} as a whole has defects up to {defect:.2g}, below the threshold: as the only candidates they would count",
+    )
+    FEW_CARRY = (
+        Kind.WARNING,
+        "{directions:direction} with a small defect {directions:?is|are} not counted: {carriers} of {blocks} blocks of samples "
+        "{carriers:?carries|carry} what changes there, so that a handful of samples decides, and an interval reaches {high:.2g}. "
+        "Use more samples",
+    )
+    CLUSTER_GOES_ON = (
+        Kind.WARNING,
+        "{directions:more direction} up to {percent} % may belong to the same symmetry: the gap after {directions:?it|them} is {gap:.3g}, "
+        "that after those that count only {own:.3g}. {directions:?It is|They are} not counted because of the size or the effect",
+    )
     OUTPUT_BREAKS = (
         Kind.WARNING,
-        "output {output} (of {outputs}, counted from 0) alone moves by {percent:.0f} % of its own average along a direction that "
-        "counts: the larger outputs hide it. Divide every output by its spread, or analyse it alone",
+        "{directions:direction} with a small defect {directions:?is|are} not counted: output {output} (of {outputs}, counted from "
+        "0) alone moves by {percent:.0f} % of its own average there, which larger outputs hide. Divide every output by its "
+        "spread, or analyse it alone",
     )
     SPAN_NOT_CLOSED = (
         Kind.WARNING,
@@ -413,9 +489,32 @@ class Diagnosis(Enum):
         Kind.REASON,
         "{motion} moves the output by {percent} of what an average motion does",
     )
+    MOTION_CHANGES_DISTRIBUTION = (
+        Kind.REASON,
+        "{motion} changes the distribution of the data by at most {percent} of what an average motion does",
+    )
     MOTIONS_NOT_TRIED = (
         Kind.NOTE,
         "named motions were not tried on samples: the model fails on moved ones ({error})",
+    )
+    MOTIONS_BY_DERIVATIVES = (
+        Kind.NOTE,
+        "{motions} {count:?was|were} answered from derivatives alone, because {samples:sample} {samples:?is|are} too few to "
+        "move some at little cost; ask by name (about=) to move up to {most}",
+    )
+    FIRST_BATCH_MOVED = (
+        Kind.NOTE,
+        "the {moved:sample} that named motions move are from the first batch, because the data cannot be indexed; shuffle it if "
+        "it is sorted",
+    )
+    OUTPUTS_READ_AS_CLASSES = (
+        Kind.NOTE,
+        "the {outputs} outputs are read as logits of classes, because their sum hardly varies (task='values' if they are not)",
+    )
+    OUTPUTS_READ_AS_VALUES = (
+        Kind.NOTE,
+        "the {outputs} outputs are read as values, since nothing says that they are classes (task='classes' counts changed "
+        "predictions)",
     )
     MOTION_UNDECIDED = (Kind.VERDICT, "undecided, the data does not tell")
     MOTION_EXACT = (Kind.VERDICT, "exactly {adjective}")
@@ -502,6 +601,16 @@ class Diagnosis(Enum):
         Kind.REASON,
         "{one} is {adjective} under {algebra}, {other} has no symmetry",
     )
+    DATA_HAS_NOTHING_TO_KEEP = (Kind.VERDICT, "{data} has no symmetry that a model could keep")
+    MODEL_KEEPS = (
+        Kind.VERDICT,
+        "{model} keeps {shared} of {total:symmetry} that {data} has ({algebra})",
+    )
+    MODEL_BEYOND = (
+        Kind.VERDICT,
+        "{beyond:symmetry} of {model} {beyond:?is|are} beyond the data: {data} does not have {beyond:?it|them}",
+    )
+    MODEL_BREAKS = (Kind.VERDICT, "{broken:symmetry} of {data} {broken:?is|are} broken by {model}")
     NEITHER_SYMMETRIC = (Kind.REASON, "No symmetry in either")
     DEFECT_IN_OTHER = (Kind.REASON, "along the symmetries of {one}, {other} has a δ² of {defects}")
     NEAREST_CANDIDATES = (
@@ -545,6 +654,20 @@ class Diagnosis(Enum):
         "the model computes in {arithmetic} on {dtype} samples: differences within the rounding of "
         "{arithmetic} count as zero",
     )
+    CALLED_AS = (Kind.NOTE, "the model was called as {call}; call= says it otherwise")
+    HELD_LEAVES = (
+        Kind.NOTE,
+        "held in every sample: {leaves}; what the model computes from moved numbers, such as neighbours, follows them",
+    )
+    UNUSED_LEAVES = (Kind.NOTE, "not passed to the model, which has no such arguments: {leaves}")
+    MASKED_POINTS = (
+        Kind.NOTE,
+        "points of {leaf} where {mask} is {value} are padding, and were not moved",
+    )
+    RAGGED_SAMPLES = (
+        Kind.NOTE,
+        "samples have different numbers of points, at most {most} in {leaf}; the data was read once before to see how many",
+    )
     OBVIOUS_FIELD = (
         Kind.NOTE,
         "the model returns fields ({fields}), of which {field} was analysed; output= chooses another",
@@ -586,10 +709,44 @@ class Diagnosis(Enum):
         "derivatives cannot show its symmetries (analyse the layer before), or no candidate moves "
         "what it reads.",
     )
+    ESTIMATOR_METHOD = (Kind.NOTE, "the model is an estimator, of which .{method} was called")
+    JAX_FUNCTION = (
+        Kind.NOTE,
+        "the model is a function in JAX, called and differentiated in {dtype}",
+    )
+    ONNX_RUNTIME = (Kind.NOTE, "the model is evaluated by onnxruntime")
+    ONNX_NOT_CONVERTED = (
+        Kind.NOTE,
+        "the model is evaluated by onnxruntime, because it could not be converted to torch ({reason})",
+    )
+    ARRAY_FUNCTION = (Kind.NOTE, "the model was called with numpy arrays")
+    FINITE_DIFFERENCES = (
+        Kind.NOTE,
+        "derivatives are central differences along {candidates:candidate}, {each:evaluation} per sample; intervals cover their error",
+    )
+    NOISY_MODEL = (Kind.NOTE, "the model has noise of {percent:.2g} % of the size of its output")
+    BUDGET = (
+        Kind.NOTE,
+        "{samples} of {total:sample} were read, evenly spaced ones, to stay within the budget of {budget:evaluation}",
+    )
+    STEP_FUNCTION = (
+        Kind.WARNING,
+        "the model is piecewise constant, as trees are: small changes of a sample mostly leave the output exactly as it is, so "
+        "that it has no infinitesimal symmetry. Finite transformations are measured instead; see sym.answers",
+    )
+    ERROR_HIDES = (
+        Kind.WARNING,
+        "{directions:direction} that {directions:?is|are} not counted may be {directions:?a symmetry|symmetries}: finite "
+        "differences are off by up to {percent:.2g} % of what an average direction does. A model with less noise would decide",
+    )
+    ONLY_NOISE = (
+        Kind.WARNING,
+        "no candidate moves the output beyond the error of finite differences, so that its symmetries are undecided",
+    )
     HIDDEN_UNCHECKED = (
         Kind.NOTE,
         "it could not be checked whether the derivative shows the whole change of the output: there is only one sample, the output is "
-        "constant up to rounding, or the model fails between samples",
+        "constant up to rounding, the model is too noisy, or it fails between samples",
     )
     HIDDEN_DERIVATIVE = (
         Kind.WARNING,
@@ -622,9 +779,19 @@ class Diagnosis(Enum):
         "along '{motion}' the derivative promises a squared change of the output of "
         "{derivative:.2g}, but moving {n:sample} for real by up to one pixel, in both directions, "
         "changes it by {real:.2g}: there is detail as fine as a pixel, and the defects "
-        "depend on how they are differentiated. Verify the result (held_out=), or smooth the "
-        "images (liegg.actions.smooth).",
+        "depend on how they are differentiated. Take rows from moved images "
+        "(run=liegg.Run(route='moved')), verify the result (held_out=), or smooth the images (liegg.actions.smooth).",
     )
+    INNER_POINT = (
+        Kind.NOTE,
+        "the samples are what the layer {layer} returned for the data, {shape} each; the part of the model behind it was analysed",
+    )
+    OUTPUT_SAME_MATRICES = (
+        Kind.NOTE,
+        "on the output they act as {name}, each by the same matrix as on the input",
+    )
+    OUTPUT_ALGEBRA = (Kind.NOTE, "on the output they act as {name}")
+    OUTPUT_STAYS = (Kind.NOTE, "on the output they do nothing: it stays the same")
     RANDOM_COMBINATIONS = (
         Kind.NOTE,
         "{combinations:random combination} {combinations:?stands|stand} for {outputs:output} of each sample: with few "
@@ -689,6 +856,21 @@ class Diagnosis(Enum):
         Kind.VERDICT,
         "{subject:Capital} moves along with its input under {motions}, up to {percent} % of its spread when held-out samples "
         "move by {motion:.2g} of theirs ({algebra}{lower_bound:?at least |}{nullity:direction}, {certainty}).",
+    )
+    DATA_UNCHANGED = (
+        Kind.VERDICT,
+        "Nothing in {samples:sample} speaks against {motions} ({algebra}{nullity:direction}, {certainty}); a change above {percent} % "
+        "of what an average motion makes would have been seen.",
+    )
+    DATA_ALWAYS_CHANGED = (
+        Kind.VERDICT,
+        "No motion leaves {subject} unchanged; {nearest} changes it by {percent} % of what an average motion does, more than chance "
+        "explains.",
+    )
+    DATA_UNDECIDED_FOR = (
+        Kind.VERDICT,
+        "Undecided whether the distribution of the data has a symmetry: chance explains what {samples:sample} {samples:?shows|show} "
+        "along {undecided} of {total:direction}, but does not exclude a large effect.",
     )
     ALWAYS_CHANGED = (
         Kind.VERDICT,

@@ -21,6 +21,10 @@ class OneShotDataError(DataError):
     """The data can be read only once."""
 
 
+class TreeDataError(DataError):
+    """Samples are trees of tensors, where tensors were expected."""
+
+
 class NonFiniteError(DataError):
     """A value is NaN or infinite."""
 

@@ -30,7 +30,7 @@ except ImportError:  # Windows has no such locks
 MANIFEST = "manifest.json"
 """The list of the files."""
 
-FORMAT = 1
+MANIFEST_FORMAT = 1
 """Version of the layout of a manifest."""
 
 PART = re.compile(r"\.liegg-[0-9a-f]{8}\.part")
@@ -135,8 +135,8 @@ def read_manifest(folder: Path) -> Manifest | None:
         return None
     try:
         record = json.loads(content)
-        if record["format"] != FORMAT:
-            raise ValueError(f"format {record['format']}, expected {FORMAT}")
+        if record["format"] != MANIFEST_FORMAT:
+            raise ValueError(f"format {record['format']}, expected {MANIFEST_FORMAT}")
         manifest = Manifest(dict(record["files"]), dict(record["stale"]), record["part"])
         if outside := [name for name in (*manifest.files, *manifest.stale) if not is_plain(name)]:
             raise ValueError(f"{outside[0]!r} is not a file name")
@@ -278,7 +278,7 @@ def _remove_part(folder: Path, part: str) -> None:
 
 def _write_manifest(folder: Path, manifest: Manifest) -> None:
     record = {
-        "format": FORMAT,
+        "format": MANIFEST_FORMAT,
         "files": dict(manifest.files),
         "stale": dict(manifest.stale),
         "part": manifest.part,

@@ -17,13 +17,36 @@ def printable(text: str) -> str:
     )
 
 
-def root_percent(square: float) -> str:
-    """The root of a squared share in percent, with two digits, near 100 % and above three.
+def percent_digits(share: float) -> str:
+    """A share in per cent with the digits that matter, without the sign; less than all is never written as 100.
 
-    >>> root_percent(0.0009), root_percent(0.995), root_percent(0.0)
+    >>> percent_digits(0.1912), percent_digits(0.00034), percent_digits(0.997), percent_digits(2.5)
+    ('19', '0.034', '99.7', '250')
+    """
+    percent = 100 * share
+    if math.isinf(percent):
+        return "∞"
+    if 99.5 <= percent < 99.95:
+        return f"{percent:.1f}"
+    return f"{percent:.0f}" if percent == 0 or 9.95 <= percent < 1e5 else f"{percent:.2g}"
+
+
+def percentage(share: float) -> str:
+    """The same with the sign.
+
+    >>> percentage(0.1912), percentage(0.0)
+    ('19 %', '0 %')
+    """
+    return f"{percent_digits(share)} %"
+
+
+def root_percent(square: float, floor: float = 0.0) -> str:
+    """The root of a squared share, such as a defect, in per cent; 0 at or below a floor.
+
+    >>> root_percent(0.0009), root_percent(0.995), root_percent(1e-30, 1e-26)
     ('3', '99.7', '0')
     """
-    return f"{100 * math.sqrt(square):.{2 if square < 0.98 else 3}g}"
+    return percent_digits(math.sqrt(square) if square > floor else 0.0)
 
 
 def runs(places: Sequence[int]) -> str:

@@ -10,6 +10,8 @@ from liegg.actions.linear import Affine, Linear
 from liegg.actions.motion import Motion
 from liegg.actions.product import Product
 from liegg.actions.registry import action_from_settings, register
+from liegg.actions.representations.irrep import Irrep
+from liegg.actions.representations.tensor import Tensor
 from liegg.actions.restricted import Restricted
 from liegg.actions.slots import Slots
 from liegg.actions.structured.constructors import Banded, Blocks, Weights
@@ -26,6 +28,7 @@ __all__ = [
     "Displacement",
     "Grid",
     "Image",
+    "Irrep",
     "KroneckerSum",
     "Linear",
     "MatrixAction",
@@ -35,6 +38,7 @@ __all__ = [
     "Sequence",
     "Slots",
     "Sparse",
+    "Tensor",
     "Volume",
     "Weights",
     "action_from_settings",

@@ -4,9 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
@@ -14,10 +13,12 @@ from liegg._utils.forward_mode import jvp
 from liegg.actions.displacement import Displacement
 from liegg.actions.finite.space import Space
 from liegg.actions.flow import flow
+from liegg.actions.generators import real_generators
 from liegg.actions.motion import Motion
 from liegg.actions.settings import motions
 from liegg.algebra.words.readable import words_of_each
 from liegg.algebra.words.wording import combination
+from liegg.inputs.structure.layout import Layout
 
 if TYPE_CHECKING:
     from liegg.actions.restricted import MatrixRestricted, Restricted
@@ -94,6 +95,35 @@ class Action(ABC):
         """What finite elements move in samples of this shape: vectors, channels, a grid, slots."""
         return ()
 
+    # Structured samples
+
+    def fitted(self, shape: tuple[int, ...]) -> "Action":
+        """The action for a leaf of this shape in a tree: one vector becomes any number of them, where there are several."""
+        return self
+
+    @property
+    def family(self) -> tuple[int, ...]:
+        """Identifies the generators: actions at several leaves of a tree that share them move together."""
+        return (id(self),)
+
+    @property
+    def structure(self) -> Layout | None:
+        """Where the leaves of structured samples are in a row; None if samples are plain tensors."""
+        return None
+
+    def with_structure(self, structure: Layout) -> "Action":
+        """The same motions of structured samples with another layout, such as one for more points."""
+        return self
+
+    def movable(self, x: Float[Tensor, "b ..."]) -> Bool[Tensor, "b ..."] | None:
+        """Which numbers of the samples are moved, while the rest is context that stays; None for all of them."""
+        return None
+
+    def moving(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """The samples with zeros in place of context; themselves if all of their numbers are moved."""
+        movable = self.movable(x)
+        return x if movable is None else torch.where(movable, x, 0.0)
+
     # How it is called, stored and drawn
 
     def settings(self) -> dict[str, Any]:
@@ -112,21 +142,11 @@ class Action(ABC):
     def describe(
         self, coefficients: Float[Tensor, "d g"], *, tolerance: float = 1e-6
     ) -> tuple[str, ...]:
-        """Words for the motions with the given coefficients, whatever their size and sign.
-
-        Args:
-            coefficients: one row per motion.
-            tolerance: share of the largest coefficient below which others count as zero.
-        """
+        """Words for motions, whatever their size; coefficients below this share of the largest count as zero."""
         return tuple(combination(row, self.words, tolerance) for row in coefficients.tolist())
 
     def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
-        """Motions that people have a word for, such as "rotation"; none by default.
-
-        Args:
-            shape: shape of a sample.
-            spread: standard deviation of the values of the samples.
-        """
+        """Motions that people have a word for, such as "rotation", for samples of a shape whose values have a spread."""
         return {}
 
     def named(self, names: Sequence[Any]) -> "Action":
@@ -203,13 +223,7 @@ class Action(ABC):
         Raises:
             ArgumentError: not a finite real tensor, another shape, or matrices outside the family.
         """
-        given = generators.dtype if isinstance(generators, Tensor) else type(generators).__name__
-        tensor = _real_tensor(generators)
-        if tensor is None or not bool(torch.isfinite(tensor).all()):
-            raise ArgumentError(
-                f"{name} were given as {given}; expected a real floating point tensor of finite "
-                f"numbers: {self._generator_shapes}."
-            )
+        tensor = real_generators(generators, name, self._generator_shapes)
         if tensor.ndim == 2 and tensor.shape[1] == self.size:
             return tensor
         if tensor.ndim == 3 and isinstance(self, MatrixAction):
@@ -242,11 +256,7 @@ class Action(ABC):
         return max(each, default=0.0)
 
     def steps(self, shape: tuple[int, ...]) -> Float[Tensor, " g"]:
-        """Size of a finite motion per candidate, with which its field is compared; 0 for none.
-
-        Args:
-            shape: shape of a sample.
-        """
+        """Size of a finite motion per candidate, with which its field is compared; 0 for none."""
         return torch.zeros(self.size, dtype=torch.float64)
 
     def contract(
@@ -282,15 +292,9 @@ class Action(ABC):
         count: int,
         precomputed: Any = None,
     ) -> Float[Tensor, "p s s"]:
-        """Moment of the samples of every block, zero for a block without samples.
-
-        Args:
-            x: the batch.
-            block: block of every sample, from 0 to `count` - 1.
-            count: number of blocks.
-            precomputed: the result of `precompute` for the batch; not used by default.
-        """
-        sums = {index: self.moment(x[block == index]) for index in block.unique().tolist()}
+        """Moment of the samples of every block, of which there are `count`; zero for a block without samples."""
+        places = {index: (block == index).nonzero()[:, 0] for index in block.unique().tolist()}
+        sums = {index: self.moment(x[some]) for index, some in places.items()}
         zero = torch.zeros_like(next(iter(sums.values())))
         return torch.stack([sums.get(index, zero) for index in range(count)])
 
@@ -388,12 +392,3 @@ class MatrixAction(Action):
     @property
     def _generator_shapes(self) -> str:
         return f"{super()._generator_shapes} or matrices [d, {self.ambient}, {self.ambient}]"
-
-
-def _real_tensor(generators: Any) -> Tensor | None:
-    """An array or tensor of real numbers as a tensor; None for anything else."""
-    if isinstance(generators, np.ndarray) and generators.dtype.kind == "f":
-        return torch.from_numpy(np.ascontiguousarray(generators))
-    if isinstance(generators, Tensor) and generators.is_floating_point():
-        return generators
-    return None

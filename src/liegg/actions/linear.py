@@ -37,13 +37,13 @@ class VectorAction(MatrixAction):
     """
 
     n: int
-    copies: int = 1
+    copies: int | None = 1
     layout: Layout = "copies_first"
     names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        if self.n < 1 or self.copies < 1:
+        if self.n < 1 or (self.copies is not None and self.copies < 1):
             raise ArgumentError(
                 f"{name}({self.n}, copies={self.copies}): both must be positive, for example "
                 f"{name}(5, copies=2)."
@@ -57,8 +57,14 @@ class VectorAction(MatrixAction):
 
     def named(self, names: Sequence[Any]) -> "VectorAction":
         """The action with these names, if it has none and they are names of its components."""
-        unfit = self.names is not None or len(names) != self.n or self.copies > 1
+        unfit = self.names is not None or len(names) != self.n or self.copies != 1
         return self if unfit or problem_with(names) else replace(self, names=tuple(names))
+
+    def fitted(self, shape: tuple[int, ...]) -> "VectorAction":
+        """The action on any number of vectors, if it is on one and a leaf has several."""
+        vector = shape[-1:] if self.layout == "copies_first" else shape[:1]
+        several = len(shape) == 2 and vector == (self.n,) and self.copies == 1
+        return replace(self, copies=None) if several else self
 
     @property
     def ambient(self) -> int:
@@ -74,6 +80,9 @@ class VectorAction(MatrixAction):
         """Samples are `[copies, n]` (or the other layout) or flat."""
         shape, n, copies, name = tuple(shape), self.n, self.copies, type(self).__name__
         first = self.layout == "copies_first"
+        if copies is None:
+            self._check_any(shape)
+            return
         stacked = (copies, n) if first else (n, copies)
         accepted = {stacked, (n * copies,)}
         if shape in accepted or (shape == () and n * copies == 1):
@@ -99,6 +108,17 @@ class VectorAction(MatrixAction):
             f"a sample has shape {shape}; {name}({n}, copies={copies}) expects {wanted}." + hint
         )
 
+    def _check_any(self, shape: tuple[int, ...]) -> None:
+        """Raise `ShapeError` unless a sample is any number of vectors."""
+        vector = shape[-1:] if self.layout == "copies_first" else shape[:1]
+        if len(shape) == 2 and vector == (self.n,) and 0 not in shape:
+            return
+        wanted = f"[k, {self.n}]" if self.layout == "copies_first" else f"[{self.n}, k]"
+        name = f"{type(self).__name__}({self.n}, copies=None)"
+        raise ShapeError(
+            f"a sample has shape {shape}; {name} expects {wanted}, any number of vectors of dimension {self.n}."
+        )
+
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Apply the exponential of the generator's matrix to every vector."""
         (matrix,) = self.matrices(self._vector(h).to(device=x.device, dtype=x.dtype)[None])
@@ -122,7 +142,7 @@ class VectorAction(MatrixAction):
         self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> tuple[Float[Tensor, "b k n"], Float[Tensor, "b k m"]] | None:
         r"""For one vector the row is $\partial f \otimes \tilde x$; for several it is a sum of these."""
-        if self.copies > 1:
+        if self.copies != 1:
             return None
         slopes = gradients.flatten(2)
         return slopes, self._factors(x).expand(-1, slopes.shape[1], -1)
@@ -182,8 +202,8 @@ class VectorAction(MatrixAction):
     def staged(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies n"]:
         """The vectors of every sample."""
         if self.layout == "copies_first":
-            return x.reshape(x.shape[0], self.copies, self.n)
-        return x.reshape(x.shape[0], self.n, self.copies).mT
+            return x.reshape(x.shape[0], self.copies or -1, self.n)
+        return x.reshape(x.shape[0], self.n, self.copies or -1).mT
 
     def code(self) -> str:
         """The constructor call."""
@@ -233,7 +253,7 @@ class Linear(VectorAction):
 
     Attributes:
         n: dimension of a vector.
-        copies: vectors per sample.
+        copies: vectors per sample; None for any number of them, `[k, n]`, which may vary between samples.
         layout: `"copies_first"` for samples `[copies, n]` or flat, copy after copy;
             `"vector_first"` for `[n, copies]` or flat, component after component.
         names: of the n components, the same for every vector; words, formulas and figures use them.
@@ -253,6 +273,11 @@ class Linear(VectorAction):
         self._check_side(matrices)
         return matrices.flatten(1)
 
+    @property
+    def vectors(self) -> "Linear":
+        """How velocities and forces move where this action moves positions: the same."""
+        return self
+
 
 @checked_fields
 @dataclass(frozen=True, repr=False)
@@ -264,7 +289,7 @@ class Affine(VectorAction):
 
     Attributes:
         n: dimension of a vector.
-        copies: vectors per sample.
+        copies: as for `Linear`.
         layout: as for `Linear`.
         names: as for `Linear`.
 
@@ -277,6 +302,15 @@ class Affine(VectorAction):
     def homogeneous(self) -> bool:
         """They are."""
         return True
+
+    @property
+    def vectors(self) -> "Vectors":
+        """How velocities and forces move where this action moves positions: by the linear part of the same maps.
+
+        >>> A = Affine(3, copies=None)
+        >>> moves = {"pos": A, "vel": A.vectors}
+        """
+        return Vectors(self.n, self.copies, self.layout, self.names, self)
 
     def coefficients(self, matrices: Float[Tensor, "d m m"]) -> Float[Tensor, "d g"]:
         """Flatten homogeneous matrices; `[d, n, n]` are linear parts without translation."""
@@ -294,3 +328,43 @@ class Affine(VectorAction):
                 "a homogeneous generator has a last row other than zero; affine motions have none."
             )
         return matrices[:, : self.n].flatten(1)
+
+
+@dataclass(frozen=True, repr=False)
+class Vectors(Affine):
+    r"""The affine maps of another action, on vectors: $v \mapsto e^{L} v$ with the linear part $L$; made by `Affine.vectors`.
+
+    Differences of positions, velocities and forces move so. The generators are those of the affine action, and
+    translations do not move anything.
+
+    Attributes:
+        points: the action on positions whose generators these are; None for none.
+    """
+
+    points: Affine | None = None
+
+    @property
+    def family(self) -> tuple[int, ...]:
+        """That of the action on positions."""
+        return (id(self),) if self.points is None else self.points.family
+
+    @property
+    def vectors(self) -> "Vectors":
+        """Itself."""
+        return self
+
+    def code(self) -> str:
+        """That of the positions, for vectors."""
+        return f"liegg.{Affine(self.n, self.copies, self.layout, self.names)!r}.vectors"
+
+    def _factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
+        """The vectors with a last component of zero."""
+        return pad(self.staged(x), (0, 1))
+
+    def _apply(
+        self, matrix: Float[Tensor, "m m"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "b ..."]:
+        """The linear part alone."""
+        linear = matrix.clone()
+        linear[:, self.n :] = 0
+        return super()._apply(linear, x)

@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import pad
 
@@ -15,6 +15,7 @@ from liegg.actions.base import Action, MatrixAction
 from liegg.actions.finite.space import Space
 from liegg.actions.motion import Motion
 from liegg.algebra.words.wording import coordinate_names
+from liegg.inputs.structure.layout import Layout
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -49,6 +50,29 @@ class Product(Action):
                 "Product takes two or more actions, for example Product(Image(), Color())."
             )
         object.__setattr__(self, "actions", actions)
+
+    def fitted(self, shape: tuple[int, ...]) -> "Product":
+        """The product of the fitted actions."""
+        return Product(*(action.fitted(shape) for action in self.actions))
+
+    @property
+    def structure(self) -> Layout | None:
+        """That of the actions, if they move leaves of trees."""
+        return next((one.structure for one in self.actions if one.structure is not None), None)
+
+    def with_structure(self, structure: Layout) -> "Product":
+        """The product of the actions with another layout."""
+        return Product(*(action.with_structure(structure) for action in self.actions))
+
+    def movable(self, x: Float[Tensor, "b ..."]) -> Bool[Tensor, "b ..."] | None:
+        """What one of the actions moves."""
+        each = [mask for action in self.actions if (mask := action.movable(x)) is not None]
+        return torch.stack(each).any(0) if len(each) == len(self.actions) else None
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """Raise `ShapeError` unless every action accepts the shape."""
+        for action in self.actions:
+            action.check(shape)
 
     @property
     def size(self) -> int:

@@ -9,8 +9,11 @@ from liegg._utils.errors import ArgumentError, RecordError
 from liegg.actions.base import Action
 from liegg.actions.grid.color import Channels
 from liegg.actions.grid.grid import Grid
-from liegg.actions.linear import Affine, Linear
+from liegg.actions.linear import Affine, Linear, Vectors
+from liegg.actions.placed import placed_from_settings
 from liegg.actions.product import Product
+from liegg.actions.representations.irrep import Irrep
+from liegg.actions.representations.tensor import Tensor
 from liegg.actions.restricted import MatrixRestricted, Restricted
 from liegg.actions.slots import Slots
 from liegg.actions.structured.constructors import Banded, Weights, blocks_from_settings
@@ -25,6 +28,9 @@ def _restricted(parent: dict[str, Any], basis: list[list[float]], label: str = "
 _FACTORIES: dict[str, Callable[..., Action]] = {
     "linear": Linear,
     "affine": Affine,
+    "vectors": Vectors,
+    "tensor": Tensor,
+    "irrep": Irrep,
     "grid": Grid,
     "channels": Channels,
     "blocks": blocks_from_settings,
@@ -33,6 +39,9 @@ _FACTORIES: dict[str, Callable[..., Action]] = {
     "kronecker": kronecker_from_settings,
     "slots": Slots,
     "restricted": _restricted,
+    "placed": lambda places, structure: placed_from_settings(
+        {path: action_from_settings(inner) for path, inner in places}, structure
+    ),
     "product": lambda parts: Product(*map(action_from_settings, parts)),
 }
 

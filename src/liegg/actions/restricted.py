@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
@@ -15,6 +15,7 @@ from liegg.actions.displacement import Displacement
 from liegg.actions.finite.space import Space
 from liegg.actions.motion import Motion
 from liegg.algebra.subspace import principal_angles
+from liegg.inputs.structure.layout import Layout
 
 PROJECTION_LIMIT = 1024
 """Candidates of the parent up to which its rows are taken and projected.
@@ -51,6 +52,38 @@ class Restricted(Action):
     def size(self) -> int:
         """Dimension of the subspace."""
         return self.basis.shape[0]
+
+    def fitted(self, shape: tuple[int, ...]) -> "Restricted":
+        """The restriction of the fitted parent."""
+        return replace(self, parent=self.parent.fitted(shape))
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """As the parent."""
+        self.parent.check(shape)
+
+    def rounding_motion(
+        self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
+    ) -> float:
+        """The parent's."""
+        return self.parent.rounding_motion(dtype, input_square, shape)
+
+    @property
+    def family(self) -> tuple[int, ...]:
+        """That of the parent, and the subspace."""
+        return (*self.parent.family, id(self.basis))
+
+    @property
+    def structure(self) -> Layout | None:
+        """The parent's."""
+        return self.parent.structure
+
+    def with_structure(self, structure: Layout) -> "Restricted":
+        """The restriction of the parent with another layout."""
+        return replace(self, parent=self.parent.with_structure(structure))
+
+    def movable(self, x: Float[Tensor, "b ..."]) -> Bool[Tensor, "b ..."] | None:
+        """Those of the parent."""
+        return self.parent.movable(x)
 
     @property
     def row_action(self) -> Action:
@@ -228,6 +261,16 @@ class MatrixRestricted(Restricted, MatrixAction):
     def axes(self) -> tuple[str, ...] | None:
         """As the parent's."""
         return self.parent.axes
+
+    @property
+    def vectors(self) -> "MatrixRestricted":
+        """How velocities and forces move where this action moves positions."""
+        vectors = getattr(self.parent, "vectors", None)
+        if vectors is None:
+            raise AttributeError(
+                f"{self.parent!r} does not move positions; vectors are for Linear and Affine"
+            )
+        return replace(self, parent=vectors)
 
     def matrices(self, coefficients: Float[Tensor, "d r"]) -> Float[Tensor, "d n n"]:
         """The parent's matrices."""

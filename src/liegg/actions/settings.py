@@ -6,7 +6,17 @@ from typing import Any
 NAMES = ("names",)
 """Settings that say how coordinates are called."""
 
-NUMERICAL_SETTINGS = ("layout", "derivative", "border", "sigma", "shape", "frame", "step", "label")
+NUMERICAL_SETTINGS = (
+    "layout",
+    "derivative",
+    "border",
+    "sigma",
+    "shape",
+    "frame",
+    "step",
+    "label",
+    "structure",
+)
 """Settings that say how an action is computed, and not which motions it has."""
 
 

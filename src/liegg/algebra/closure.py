@@ -27,7 +27,7 @@ from liegg.algebra.subspace import (
     qr_rows,
 )
 
-ROUNDING = 1e-9
+ROUNDING_RESIDUAL = 1e-9
 """Root mean square residual that rounding explains, at condition numbers up to 100."""
 
 NOISE_SAMPLES = 16
@@ -163,14 +163,14 @@ def closure(
     residuals, rms = tangent.residual.norm(dim=2), tangent.rms(tangent.residual)
     gain = tangent.rms(tangent.apply(_noise(tangent, affine=affine))) / math.sqrt(NOISE_SAMPLES)
     # Where no small move shows in the brackets.
-    unexplained = math.nan if rms <= ROUNDING else math.inf
+    unexplained = math.nan if rms <= ROUNDING_RESIDUAL else math.inf
     return Closure(
         residuals=residuals,
         largest=float(residuals.max()) if len(basis) else 0.0,
         rms=rms,
         explained=uncertainty * gain,
-        noise=rms / gain if gain > ROUNDING else unexplained,
-        closed=rms <= max(3 * uncertainty * gain, ROUNDING),
+        noise=rms / gain if gain > ROUNDING_RESIDUAL else unexplained,
+        closed=rms <= max(3 * uncertainty * gain, ROUNDING_RESIDUAL),
     )
 
 

@@ -3,7 +3,7 @@
 import math
 
 from liegg._utils.diagnoses import Diagnosis, Remark, plural
-from liegg.algebra.closure import ROUNDING, Closure
+from liegg.algebra.closure import ROUNDING_RESIDUAL, Closure
 from liegg.algebra.families.candidates import Candidate
 from liegg.algebra.forms.forms import Forms, signature
 from liegg.algebra.identification import Alternative
@@ -51,7 +51,7 @@ def closure_reason(closed: Closure) -> Remark:
     """How closed the span is."""
     if math.isnan(closed.noise):
         return Diagnosis.CLOSED_BY_DIMENSION()
-    if closed.rms <= ROUNDING:
+    if closed.rms <= ROUNDING_RESIDUAL:
         return Diagnosis.CLOSED(rms=closed.rms)
     return Diagnosis.CLOSED_WITHIN_NOISE(rms=closed.rms, degrees=math.degrees(closed.noise))
 

@@ -15,7 +15,7 @@ from liegg.algebra.words.readable import Readable
 PLAIN = ("name", "meaning", "confident", "estimated", "homogeneous", "unseen")
 """Fields of an identification that JSON holds as they are."""
 
-NUMBERS = ("margin", "angle", "uncertainty")
+NUMBER_FIELDS = ("margin", "angle", "uncertainty")
 """Fields that are numbers, infinite or NaN at times."""
 
 CLOSURE_NUMBERS = ("largest", "rms", "explained", "noise")
@@ -43,7 +43,7 @@ def identification_to_record(
     """
     readable, closure = identification.readable, identification.closure
     record: dict[str, Any] = {name: getattr(identification, name) for name in PLAIN}
-    record |= {name: _number(getattr(identification, name)) for name in NUMBERS}
+    record |= {name: _number(getattr(identification, name)) for name in NUMBER_FIELDS}
     record |= {
         "aliases": list(identification.aliases),
         "coordinates": None
@@ -103,7 +103,7 @@ def identification_from_record(
         KeyError: an entry or a tensor is missing.
     """
     words, closure = record["readable"], record["closure"]
-    numbers: dict[str, Any] = {name: float(record[name]) for name in NUMBERS}
+    numbers: dict[str, Any] = {name: float(record[name]) for name in NUMBER_FIELDS}
     identification = Identification(
         **{name: record[name] for name in PLAIN},
         **numbers,

@@ -20,7 +20,7 @@ from torch import Tensor
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.algebra.bracket import structure_constants
-from liegg.algebra.closure import ROUNDING, Closure, closure, generated, nearest_closed
+from liegg.algebra.closure import ROUNDING_RESIDUAL, Closure, closure, generated, nearest_closed
 from liegg.algebra.doubts import name_by_constants, stability
 from liegg.algebra.explanations import closure_reason, fit_reason, form_reasons, open_reason, rivals
 from liegg.algebra.families.candidates import (
@@ -148,7 +148,7 @@ def _identified(
 def _in_other_units(found: Identification, tensor: Tensor) -> Identification:
     """Doubt a name that depends on entries which are lost beside the rounding of larger ones."""
     other = balanced(tensor)
-    if other is None or closure(other).rms > ROUNDING:
+    if other is None or closure(other).rms > ROUNDING_RESIDUAL:
         return found
     name = _identified(other, None, None, None).name
     if name in (found.name, UNKNOWN):

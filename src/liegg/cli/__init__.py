@@ -7,6 +7,7 @@ import typer
 from liegg._utils.version import __version__
 from liegg.cli.demo import demo
 from liegg.cli.discover import discover
+from liegg.cli.layer_errors import layer_errors
 from liegg.cli.plain_help import LARGEST_WIDTH, PlainCommand, PlainGroup
 from liegg.cli.reproduce import reproduce
 from liegg.cli.results import compare, report, show
@@ -43,5 +44,5 @@ def _main(
         raise typer.Exit
 
 
-for command in (demo, discover, show, report, compare, reproduce):
+for command in (demo, discover, layer_errors, show, report, compare, reproduce):
     app.command(cls=PlainCommand)(command)

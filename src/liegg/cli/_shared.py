@@ -1,4 +1,4 @@
-"""What the commands share: panels and options of the help, exit codes, progress bars."""
+"""Shared by the commands: panels and options of the help, exit codes, progress bars."""
 
 import os
 import re
@@ -20,6 +20,8 @@ ACTION_EXAMPLES = {
     "linear:3": "linear maps of a vector in 3 dimensions",
     "linear:5x2": "the same linear map of two vectors in 5 dimensions",
     "affine:3x20": "linear maps and translations of 20 points in space",
+    "tensor:3:2:symmetric": "linear maps of space on a symmetric matrix, such as stress",
+    "irrep:2": "rotations on the 5 components of degree 2",
     "image": "linear maps of the plane about the centre of an image",
     "image:affine": "linear maps and translations of the plane",
     "image:similarity": "rotation, scaling and translations",
@@ -135,13 +137,14 @@ IN_PYTHON = (
     (r"\b(?:liegg\.)?Linear\((\d+)\)", r"linear:\1"),
     (r"\b(?:liegg\.)?Affine\((\d+)\)", r"affine:\1"),
     (r"\bliegg\.Image\(\)", "image"),
-    (r"\b(outputs|output|target|seed|checkpoint|timeout|bottom|route)=", r"--\1 "),
+    (r"\bat=(?=['\"\s])", "--at "),
+    (r"\b(outputs|output|target|task|seed|checkpoint|timeout|bottom|route)=", r"--\1 "),
     (r"\bbatch_size=", "--batch-size "),
     (r"\bcontrol_draws=", "--control-draws "),
     (r"\bcheckpoint_every=", "--checkpoint-every "),
     (r"\bheld_out=?", "--held-out "),
 )
-"""What the messages of the library say in Python, and the words of the command line for it."""
+"""Python expressions in messages of the library, and the command-line option for each."""
 
 
 def print_error(message: str) -> None:

@@ -1,4 +1,4 @@
-"""Actions and thresholds as the command line writes them."""
+"""Parse actions and thresholds of the command line."""
 
 import re
 from collections.abc import Callable
@@ -6,7 +6,18 @@ from typing import Any
 
 from liegg._utils.arguments import shown
 from liegg._utils.errors import ArgumentError
-from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume
+from liegg.actions import (
+    Action,
+    Affine,
+    Color,
+    Image,
+    Irrep,
+    Linear,
+    Product,
+    Sequence,
+    Tensor,
+    Volume,
+)
 from liegg.actions.grid.stencils import BORDERS, SCHEMES
 
 GRID_ACTIONS: dict[str, Callable[..., Action]] = {
@@ -27,8 +38,16 @@ GRID_WORDS = (
 COLOR_WORDS = (("channels", r"(\d+)", int),)
 """Arguments that a word after a colon may set, with pattern and type; another word is a group."""
 
+TENSOR_WORDS: dict[str, dict[str, Any]] = {
+    "symmetric": {"symmetric": True},
+    "antisymmetric": {"antisymmetric": True},
+    "voigt": {"symmetric": True, "form": "voigt"},
+}
+"""Kinds of tensors, and what they set."""
+
 GRAMMAR = (
-    "Expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2; image, "
+    "Expected linear:N, linear:NxCOPIES or affine:NxCOPIES, for example linear:5x2; tensor:N:RANK, "
+    "tensor:3:2:symmetric, tensor:3:2:voigt; irrep:L or irrep:LxCOPIES; image, "
     "image:affine, image:affine:28x28 (flat samples), image:gaussian:sigma=2, image:frame=1, "
     "volume, sequence, color, color:1 (grey), color:tone; or several joined by +, for example "
     "image+color."
@@ -40,13 +59,13 @@ def parse_action(text: str, names: str | None = None) -> Action:
     """Make an action from text such as `linear:5x2`, `image:affine:28x28` or `image+color`.
 
     Args:
-        text: `linear:N[xCOPIES]` or `affine:N[xCOPIES]`; or `image`, `volume`, `sequence` or `color`, followed by any of group,
+        text: `linear:N[xCOPIES]` or `affine:N[xCOPIES]`; `tensor:N[xCOPIES]:RANK[:symmetric|antisymmetric|voigt]`;
+            `irrep:L[xCOPIES][:e3nn|standard]`; or `image`, `volume`, `sequence` or `color`, followed by any of group,
             shape of a flat sample, derivative and border, each after a colon; or several of these joined by `+`.
-        names: of the N coordinates of `linear` and `affine`, separated by commas.
+        names: of the N coordinates of `linear`, `affine`, `tensor` and `irrep`, separated by commas.
 
     Raises:
-        ArgumentError: there is no such action, or its coordinates cannot have these names; the message shows how actions
-            are written.
+        ArgumentError: the action does not exist, or its coordinates cannot have these names; the message shows the grammar.
 
     Examples:
         >>> parse_action("affine:3x20")
@@ -64,12 +83,15 @@ def _parse_part(part: str, text: str, names: list[str] | None) -> Action:
     if match := re.fullmatch(r"(linear|affine):(\d{1,9})(?:x(\d{1,9}))?", part):
         make = Linear if match[1] == "linear" else Affine
         return make(int(match[2]), copies=int(match[3] or 1), names=names)
+    if (made := _parse_representation(part, names)) is not None:
+        return made
     kind, *words = part.split(":")
     if kind not in GRID_ACTIONS:
         raise ArgumentError(f"action {shown(text)}: {GRAMMAR}")
     if names is not None:
         raise ArgumentError(
-            f"--names: the coordinates of {kind} have names of their own. Leave --names out, or use linear:N or affine:N."
+            f"--names: the coordinates of {kind} have names of their own. Leave --names out, or use linear:N, affine:N, "
+            "tensor:N:RANK or irrep:L."
         )
     arguments: dict[str, Any] = {}
     for word in words:
@@ -84,6 +106,21 @@ def _parse_part(part: str, text: str, names: list[str] | None) -> Action:
         return GRID_ACTIONS[kind](**arguments)
     except ArgumentError as error:
         raise ArgumentError(f"action {shown(text)}: {error} {GRAMMAR}") from error
+
+
+def _parse_representation(part: str, names: list[str] | None) -> Action | None:
+    """A tensor or an irreducible representation; None if it is something else."""
+    sizes = r"(\d{1,9})(?:x(\d{1,9}))?"
+    if match := re.fullmatch(
+        rf"tensor:{sizes}(?::(\d{{1,2}}))?(?::({'|'.join(TENSOR_WORDS)}))?", part
+    ):
+        kind = TENSOR_WORDS[match[4]] if match[4] else {}
+        rank = int(match[3] or 2)
+        return Tensor(int(match[1]), rank, copies=int(match[2] or 1), names=names, **kind)
+    if match := re.fullmatch(rf"irrep:{sizes}(?::(e3nn|standard))?", part):
+        order: Any = match[3] or "e3nn"
+        return Irrep(int(match[1]), order, copies=int(match[2] or 1), names=names)
+    return None
 
 
 def _parse_word(word: str, kind: str) -> tuple[str, Any]:

@@ -28,36 +28,44 @@ from liegg.cli.discover_options import (
     ActionText,
     BatchSize,
     Bottom,
+    Budget,
     Checkpoint,
     CheckpointEvery,
     Control,
     ControlDraws,
     Controls,
     Data,
+    DataQuestion,
     Device,
     Group,
     Groups,
     HeldOut,
+    Labels,
     Layers,
     Limit,
     Model,
+    Moves,
     Names,
+    NumberOfSamples,
     Out,
     OutputAction,
     Outputs,
     Route,
     Seed,
+    Size,
+    TaskText,
     Timeout,
     Title,
     TrustModel,
     VerifyEffort,
     Weights,
 )
-from liegg.cli.part import OutputText, TargetText, parse_output, parse_target
+from liegg.cli.part import AtText, OutputText, TargetText, parse_output, parse_target
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from liegg import Run
     from liegg.cli.files import Samples
     from liegg.results.group_symmetries import GroupSymmetries
     from liegg.results.layers import LayerSymmetries
@@ -66,18 +74,25 @@ if TYPE_CHECKING:
 
 
 def discover(
-    model: Model,
     data: Data,
     action: ActionText,
+    model: Model = None,
+    labels: Labels = None,
+    question: DataQuestion = "density",
     weights: Weights = None,
     trust_model: TrustModel = False,
     groups: Groups = None,
+    size: Size = None,
+    samples: NumberOfSamples = None,
     device: Device = None,
+    moves: Moves = None,
     names: Names = None,
     output_action: OutputAction = None,
     outputs: Outputs = "each",
     target: TargetText = None,
     output: OutputText = None,
+    task: TaskText = "auto",
+    at: AtText = None,
     about: About = None,
     limit: Limit = None,
     layers: Layers = False,
@@ -96,12 +111,13 @@ def discover(
     quiet: Quiet = False,
     batch_size: BatchSize = None,
     route: Route = "auto",
+    budget: Budget = None,
     bottom: Bottom = None,
     checkpoint: Checkpoint = None,
     checkpoint_every: CheckpointEvery = 30.0,
     timeout: Timeout = 1800.0,
 ) -> None:
-    """Find the symmetries of your model on your data.
+    """Find the symmetries of your model on your data, or without --model those of the data set.
 
     --out writes a run folder: record.json and arrays.safetensors (read by liegg.load), the first samples, report.html (open
     it in a browser) and log.txt; with --group also group.json and group.html. `liegg show`, `liegg report` and `liegg compare`
@@ -115,7 +131,13 @@ def discover(
 
     liegg discover --model nets:energy --data molecules.npy --action affine:3x9 --group --out run
 
+    liegg discover --model net.onnx --data table.csv --action linear:5 --samples 1000
+
+    liegg discover --model nets:energy --weights last.ckpt --data molecules.npz --moves pos --action affine:3x20
+
     liegg discover --model model.pt2 --trust-model --data x.npz:points --action affine:3x20 --output-action linear:3 --json
+
+    liegg discover --data x.npy --action linear:4 --held-out 0.2 --out run
 
     torchrun --nproc-per-node 4 -m liegg discover --model nets:cnn --weights w.pt --data x.npy --action image --device cuda
 
@@ -123,15 +145,28 @@ def discover(
     """  # noqa: D412
     options = SimpleNamespace(**locals())  # all parameters: helpers take them together
     with exit_codes(STOPPED if checkpoint is None else RESUMABLE):
-        _discover(options)
+        if model is None:
+            from liegg.cli.discover_data import discover_data
+
+            discover_data(options)
+        else:
+            _check_model_options(options)
+            _discover(options)
+
+
+def _check_model_options(options: SimpleNamespace) -> None:
+    """Raise for options that only a data set without a model has."""
+    for flag, given in (("--labels", options.labels), ("--question", options.question)):
+        if given not in (None, "density"):
+            raise typer.BadParameter(f"{flag} is for a data set alone: leave out --model.")
 
 
 class _Inputs(NamedTuple):
-    """What was loaded: `shown` and `classes` are for the report, `question` is what layers share."""
+    """Loaded inputs: `shown` and `classes` are for the report, `question` is shared with the layers."""
 
     model: Any
     samples: "Samples"
-    shown: "Tensor"
+    shown: "Tensor | None"
     classes: list[str] | None
     question: dict[str, Any]
 
@@ -143,20 +178,21 @@ def _discover(options: SimpleNamespace) -> None:
     from liegg.polarization import launcher
     from liegg.results.run_folder import Clock
 
-    names = (
-        "batch_size route bottom control_draws verify_effort checkpoint checkpoint_every timeout"
-    )
+    names = "batch_size route budget bottom control_draws verify_effort checkpoint checkpoint_every timeout"
     run = liegg.Run(**{name: getattr(options, name) for name in names.split()})
     clock = Clock()
     is_first = launcher.rank() == 0  # of several processes only the first prints and writes
     hidden = options.quiet or options.json or not is_first
     inputs = _in_all_processes(lambda: _load(options, is_first=is_first), options.timeout)
     samples = inputs.samples
-    count = len(samples.analysed)
+    count = samples.number
     clock.note(f"loaded {options.model} and {count} samples of {options.data}")
     if uses_factory_weights(inputs.model, options.weights):
         clock.note(FACTORY_WEIGHTS)
         print_error(FACTORY_WEIGHTS) if is_first else None
+    if (evaluations := _expected_evaluations(inputs, run)) is not None:
+        clock.note(evaluations)
+        print_error(evaluations) if is_first and not hidden else None
     own = count // launcher.world_size()
     with progress_bars(hidden, "samples") as advance:
         sym = liegg.discover(
@@ -164,6 +200,8 @@ def _discover(options: SimpleNamespace) -> None:
             samples.analysed,
             **inputs.question,
             target=parse_target(options.target),
+            task=options.task,
+            at=options.at,
             about=() if options.about == ["none"] else options.about,
             controls=_controls(options.controls, options.control),
             groups=samples.groups,
@@ -181,10 +219,25 @@ def _discover(options: SimpleNamespace) -> None:
     launcher.end()
 
 
+def _expected_evaluations(inputs: _Inputs, run: "Run") -> str | None:
+    """How often finite differences will evaluate the model; None if there are derivatives."""
+    from liegg.actions import Action
+    from liegg.inputs.foreign.recognise import as_foreign
+    from liegg.polarization.finite.evaluations import expected
+
+    foreign, action = as_foreign(inputs.model), inputs.question["action"]
+    finite = run.route == "finite" or (foreign is not None and not foreign.differentiable)
+    if not finite or not isinstance(action, Action):
+        return None
+    count = expected(action, samples=inputs.samples.number, batch_size=run.batch_size)
+    limit = "" if run.budget is None else f", limited to {run.budget}"
+    return f"finite differences: {count}{limit}."
+
+
 def _finish(
     options: SimpleNamespace, sym: "Symmetries", inputs: _Inputs, clock: "Clock", *, hidden: bool
 ) -> None:
-    """Analyse the layers if asked, print, and write; what fails is said after the rest is safe."""
+    """Analyse the layers if asked, print, and write; failures are reported after everything else is stored."""
     from liegg._utils.diagnoses import Diagnosis
     from liegg._utils.errors import RecordError, ReportError
     from liegg.results.run_folder import save_elsewhere, write_group_page, write_run
@@ -250,26 +303,42 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
     from liegg.polarization.launcher import local_device
     from liegg.results.run_folder import check_run_folder
 
-    samples = files.load_samples(options.data, options.held_out, options.groups)
+    samples = files.load_samples(
+        options.data,
+        options.held_out,
+        options.groups,
+        size=options.size,
+        samples=options.samples,
+        named=bool(options.moves),
+    )
     device = options.device and local_device(options.device)
-    model = load_model(options.model, options.weights, device, trusted=options.trust_model)
+    say = print_error if is_first else str
+    model = load_model(options.model, options.weights, device, trusted=options.trust_model, say=say)
     if options.layers and not isinstance(model, Module):
         raise LieggError(
             f"--layers needs a torch.nn.Module; {options.model} gave a {type(model).__name__}. Leave "
             "--layers out, or name a factory that returns a module."
         )
+    if options.layers and options.at is not None:
+        raise LieggError(
+            "--layers follows a motion of the input through the layers, and --at begins behind one of them. Leave one "
+            "of them out."
+        )
     if is_first and options.out is not None:
         check_run_folder(options.out)
     outputs, output_action = options.outputs, options.output_action
+    action = parse_action(options.action, options.names)
     question = {
-        "action": parse_action(options.action, options.names),
+        "action": dict.fromkeys(options.moves, action) if options.moves else action,
         "output_action": None if output_action is None else parse_action(output_action),
         "outputs": int(outputs) if outputs.isdigit() else outputs,
         "output": parse_output(options.output),
         "seed": options.seed,
         "thresholds": liegg.Thresholds(**parse_thresholds(options.limit or [])),
     }
-    shown = files.first_samples(samples.analysed)  # their predictions are stored
+    shown = None  # an inner point has other samples than the file
+    if options.at is None:
+        shown = files.first_samples(samples.analysed)  # their predictions are stored
     return _Inputs(model, samples, shown, files.class_names(options.classes), question)
 
 
@@ -319,7 +388,8 @@ def _analyse_layers(
     import liegg
 
     samples = inputs.samples.analysed
-    with progress_bar("analysing the layers", len(samples), "samples", hidden=hidden) as progress:
+    count = inputs.samples.number
+    with progress_bar("analysing the layers", count, "samples", hidden=hidden) as progress:
         run = liegg.Run(batch_size=batch_size, progress=progress)
         result = liegg.discover_layers(inputs.model, samples, **inputs.question, run=run)
     clock.note(f"analysed {len(result)} layers")

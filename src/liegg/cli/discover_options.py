@@ -6,24 +6,59 @@ from typing import Annotated
 from liegg.cli._shared import ACTION_EXAMPLES, INPUT, LARGE_RUNS, OUTPUT, QUESTION, TRUST, option
 
 Model = Annotated[
-    str,
+    str | None,
     option(
         INPUT,
-        "package.module:factory (imported, and called without arguments), or an exported program "
-        "model.pt2 with --trust-model.",
+        "package.module:factory (imported, and called without arguments), model.onnx, or an exported "
+        "program model.pt2 with --trust-model. Without a model: the symmetries of the data set itself.",
+    ),
+]
+Labels = Annotated[
+    str | None,
+    option(
+        INPUT, "y.npy with one label per sample, without a model: test samples and labels together."
+    ),
+]
+DataQuestion = Annotated[
+    str,
+    option(
+        QUESTION,
+        "Without a model: which motions leave the distribution unchanged, or lie along the surface of the data.",
+        choices={
+            "density": "motions that leave the distribution unchanged",
+            "support": "motions along the surface on which the data lies",
+            "discriminator": "symmetries of a network that tells the data from a Gaussian",
+        },
     ),
 ]
 Weights = Annotated[
     Path | None,
     option(
-        INPUT, "Weights for the factory's module: .safetensors, or a state dict in .pt or .pth."
+        INPUT,
+        "Weights for the factory's module: .safetensors, or a state dict in .pt, .pth or a Lightning .ckpt.",
     ),
 ]
 TrustModel = Annotated[
     bool,
     option(INPUT, "Read an exported program, which can run code that it holds.", "--trust-model"),
 ]
-Data = Annotated[str, option(INPUT, "x.npy with samples along the first axis, or x.npz:name.")]
+Data = Annotated[
+    str,
+    option(
+        INPUT,
+        "Samples along the first axis: x.npy, x.npz:name, x.csv or x.parquet (columns name features), "
+        "x.pt or x.safetensors with tensors, or a folder of images with --size.",
+    ),
+]
+Size = Annotated[
+    str | None,
+    option(
+        INPUT, "Height and width that images of a folder are brought to: 64x64; 64x64x1 for grey."
+    ),
+]
+NumberOfSamples = Annotated[
+    int | None, option(INPUT, "Analyse this many of the samples, evenly spaced.", "--samples")
+]
 Groups = Annotated[
     str | None,
     option(INPUT, "g.npy with one label per sample; samples with the same label stay together."),
@@ -43,8 +78,20 @@ ActionText = Annotated[
         choices=ACTION_EXAMPLES,
     ),
 ]
+Moves = Annotated[
+    list[str] | None,
+    option(
+        QUESTION,
+        "For a file of several named arrays, such as .npz: which of them the action moves; repeatable. The "
+        "rest is passed to the model as it is.",
+    ),
+]
 Names = Annotated[
-    str | None, option(QUESTION, "Names of the N coordinates of linear:N or affine:N: m1,m2,r.")
+    str | None,
+    option(
+        QUESTION,
+        "Names of the N coordinates of linear:N, affine:N, tensor:N:RANK or irrep:L: m1,m2,r.",
+    ),
 ]
 OutputAction = Annotated[
     str | None,
@@ -58,8 +105,8 @@ Outputs = Annotated[
     str,
     option(
         QUESTION,
-        "each output, their sum (as in the paper), or a number of random combinations.",
-        choices=dict.fromkeys(("each", "sum"), ""),
+        "each output, their sum (as in the paper), whitened ones, or a number of random combinations.",
+        choices=dict.fromkeys(("each", "sum", "whitened"), ""),
     ),
 ]
 About = Annotated[
@@ -67,7 +114,15 @@ About = Annotated[
     option(
         QUESTION,
         "Named motion to answer for, on up to 256 samples; repeatable: rotation, shift, scaling, … "
-        "(default: the standard set for images, on fewer samples); none for no question.",
+        "(default: the standard set for images, on fewer samples); --about none asks nothing.",
+    ),
+]
+TaskText = Annotated[
+    str,
+    option(
+        QUESTION,
+        "What several outputs are: classes (of which the largest is the prediction), values, or auto.",
+        choices=dict.fromkeys(("auto", "classes", "values"), ""),
     ),
 ]
 Limit = Annotated[
@@ -130,8 +185,14 @@ Route = Annotated[
     str,
     option(
         LARGE_RUNS,
-        "How to differentiate the model: auto, jvp, vjp or autograd.",
-        choices=dict.fromkeys(("auto", "jvp", "vjp", "autograd"), ""),
+        "How to differentiate the model: auto, jvp, vjp, autograd, or finite differences; moved moves images instead.",
+        choices=dict.fromkeys(("auto", "jvp", "vjp", "autograd", "moved", "finite"), ""),
+    ),
+]
+Budget = Annotated[
+    int | None,
+    option(
+        LARGE_RUNS, "Most evaluations of a sample by finite differences; fewer samples if needed."
     ),
 ]
 Bottom = Annotated[

@@ -1,20 +1,28 @@
-"""Arrays as the command line names them. Nothing is ever unpickled."""
+"""Load data named on the command line. Nothing is ever unpickled."""
 
-import math
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 
 from liegg._utils.errors import ArgumentError, DataError
-from liegg.polarization.memory import free_bytes, readable
+from liegg.cli.data.images import parse_size, read_images
+from liegg.cli.data.table import Columns, read_csv, read_parquet
+from liegg.cli.data.tensors import npz_names, read_npz, read_npz_entry, read_pt, read_safetensors
 from liegg.results.run_folder import STORED_SAMPLES
+
+KINDS = (".npy", ".npz", ".csv", ".parquet", ".pt", ".pth", ".safetensors")
+"""Files that hold samples."""
+
+NAMED = (".npz", ".pt", ".pth", ".safetensors")
+"""Files that may hold several named arrays."""
 
 
 class Samples(NamedTuple):
-    """Arrays to analyse.
+    """Data to analyse: arrays, tables with named columns, or named arrays.
 
     Attributes:
         analysed: samples that are analysed.
@@ -22,109 +30,208 @@ class Samples(NamedTuple):
         groups: a label for each analysed sample; None if there are none.
     """
 
-    analysed: np.ndarray
-    held_out: np.ndarray | None
+    analysed: Any
+    held_out: Any
     groups: np.ndarray | None
 
+    @property
+    def number(self) -> int:
+        """Number of samples that are analysed."""
+        return count_of(self.analysed)
 
-def load_samples(data: str, held_out: str | None = None, groups: str | None = None) -> Samples:
+
+def load_samples(
+    data: str,
+    held_out: str | None = None,
+    groups: str | None = None,
+    *,
+    size: str | None = None,
+    samples: int | None = None,
+    named: bool = False,
+) -> Samples:
     """Load the samples to analyse, those to verify on, and the labels.
 
     Args:
-        data: as for `load_array`.
+        data: as for `load_data`.
         held_out: the same; or a fraction of the data such as `0.2`, which sets the last samples apart; or None.
         groups: labels, as for `load_array`: of the analysed samples, or of all data where a fraction is held out.
+        size: height and width of images, if the data is a folder of them.
+        samples: analyse this many, evenly spaced ones; None for all.
+        named: whether named arrays are wanted, and not one array.
 
     Raises:
         ArgumentError: the fraction leaves too few samples on one side.
         DataError: a file cannot be read.
     """
-    array = load_array(data)
+    if samples is not None and samples < 1:
+        raise ArgumentError(f"--samples {samples}: expected a positive number.")
+    array = load_data(data, size=size, named=named)
     labels = None if groups is None else load_array(groups)
-    if held_out is None:
-        return Samples(array, None, labels)
-    try:
-        fraction = float(held_out)
-    except ValueError:
-        return Samples(array, load_array(held_out), labels)
-    count = round(len(array) * (1 - fraction)) if 0 < fraction < 1 else 0
-    if not 0 < count < len(array) - 1:
+    other = None
+    if held_out is not None:
+        try:
+            fraction = float(held_out)
+        except ValueError:
+            other = load_data(held_out, size=size, named=named)
+        else:
+            count = _kept(count_of(array), fraction, held_out)
+            if labels is not None and len(labels) == count_of(array):
+                labels = labels[:count]
+            array, other = part_of(array, slice(count)), part_of(array, slice(count, None))
+    if samples is not None and samples < count_of(array):
+        places = np.linspace(0, count_of(array) - 1, samples).astype(int)
+        if labels is not None and len(labels) == count_of(array):
+            labels = labels[places]
+        array = part_of(array, places)
+    return Samples(array, other, labels)
+
+
+def _kept(total: int, fraction: float, text: str) -> int:
+    """Samples that stay if a fraction is held out."""
+    count = round(total * (1 - fraction)) if 0 < fraction < 1 else 0
+    if not 0 < count < total - 1:
         raise ArgumentError(
-            f"--held-out {held_out}: of {len(array)} samples this leaves too few on one side; "
+            f"--held-out {text}: of {total} samples this leaves too few on one side; "
             "expected a fraction between 0 and 1, for example 0.2, or a file such as y.npy."
         )
-    if labels is not None and len(labels) == len(array):
-        labels = labels[:count]
-    return Samples(array[:count], array[count:], labels)
+    return count
+
+
+def count_of(data: Any) -> int:
+    """Number of samples."""
+    return len(next(iter(data.values()))) if isinstance(data, Mapping) else len(data)
+
+
+def part_of(data: Any, rows: Any) -> Any:
+    """Some of the samples."""
+    if isinstance(data, Mapping):
+        return {name: part_of(value, rows) for name, value in data.items()}
+    if isinstance(data, torch.Tensor) and isinstance(rows, np.ndarray):
+        return data[torch.from_numpy(rows)]
+    return data[rows]
 
 
 def load_array(text: str) -> np.ndarray:
-    """Load an array from `x.npy` (as a memory map) or `x.npz:name`; pickled arrays are refused.
+    """Load one array, from any of the files that `load_data` reads.
 
     Raises:
-        DataError: the file is missing, is not such an array, or holds pickled objects.
+        DataError: the file is missing, damaged, or holds something else.
     """
-    name, _, key = text.partition(":") if ".npz:" in text else (text, "", "")
+    found = load_data(text)
+    if isinstance(found, Columns):
+        return found.values
+    return found.numpy() if isinstance(found, torch.Tensor) else found
+
+
+def load_data(text: str, *, size: str | None = None, named: bool = False) -> Any:
+    """Load samples from a file or a folder of images; pickled objects are refused.
+
+    Args:
+        text: `x.npy` (read as a memory map), `x.npz`, `x.csv`, `x.parquet`, `x.pt`, `x.safetensors`, or a folder of
+            images; `x.npz:name` for one of several arrays.
+        size: height and width of images.
+        named: whether all named arrays of the file are wanted.
+
+    Raises:
+        DataError: the file is missing, is of another kind, is damaged, or holds pickled objects.
+    """
+    name, key = _split(text)
     path = Path(name)
-    if path.suffix not in (".npy", ".npz"):
+    if path.is_dir():
+        if size is None:
+            raise DataError(
+                f"data {text!r} is a folder; for a folder of images pass their size, for example --size 64x64."
+            )
+        return read_images(path, parse_size(size))
+    if size is not None:
+        raise ArgumentError(f"--size {size} is for a folder of images; {text} is none.")
+    if path.suffix not in KINDS:
         raise DataError(
-            f"data {text!r}: expected a .npy file, or an .npz file and a name as x.npz:name. Save "
-            "one with numpy.save."
+            f"data {text!r}: expected a file {', '.join(KINDS)}, or a folder of images with --size. "
+            "Save an array with numpy.save."
         )
     if not path.is_file():
-        raise DataError(f"data {text!r}: there is no file {path}.")
+        raise DataError(f"data {text!r}: file {path} not found.")
     try:
-        array = (
-            np.load(path, mmap_mode="r", allow_pickle=False)
-            if path.suffix == ".npy"
-            else _load_from_archive(path, key)
-        )
+        found = _read(path, key, named=named)
     except DataError:
         raise
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise DataError(f"data {text!r} cannot be read: {error}") from error
-    if array.ndim == 0:
-        raise DataError(f"data {text!r} is a single number; expected samples along the first axis.")
-    return array
-
-
-def _load_from_archive(path: Path, key: str) -> np.ndarray:
-    with np.load(path, allow_pickle=False) as archive:
-        names = archive.files
-        if not names:
-            raise DataError(f"data '{path}' holds no array. Save one with numpy.savez(path, x=x).")
-        if not key and len(names) == 1:
-            key = names[0]
-        if key not in names:
-            missing = f"it has no {key!r}; " if key else ""
+    for value in found.values() if isinstance(found, Mapping) else (found,):
+        if not isinstance(value, Columns) and value.ndim == 0:
             raise DataError(
-                f"data '{path}': {missing}choose one of its arrays, for example {path}:{names[0]}; "
-                f"it holds {', '.join(names)}."
+                f"data {text!r} is a single number; expected samples along the first axis."
             )
-        _check_size(path, key)
-        return archive[key]
+    if isinstance(found, Mapping):
+        _check_lengths(text, found)
+    return found
 
 
-def _check_size(path: Path, key: str) -> None:
-    """Raise `DataError` if an array of an archive would not fit into memory: a few bytes can declare any size."""
-    with zipfile.ZipFile(path) as archive, archive.open(f"{key}.npy") as file:
-        version = np.lib.format.read_magic(file)
-        read = np.lib.format.read_array_header_1_0
-        shape, _, dtype = (read if version == (1, 0) else np.lib.format.read_array_header_2_0)(file)
-    size, free = math.prod(shape) * dtype.itemsize, free_bytes()
-    if free is not None and size > free:
+def _check_lengths(text: str, found: Mapping[str, Any]) -> None:
+    """Raise `DataError` if named arrays have different numbers of samples."""
+    counts = {name: len(value) for name, value in found.items()}
+    if len(set(counts.values())) > 1:
+        listed = ", ".join(f"{name} {count}" for name, count in counts.items())
         raise DataError(
-            f"data '{path}:{key}' has {shape} numbers, {readable(size)}; {readable(free)} of memory are "
-            "free. Save it with numpy.save: a .npy file is read in parts."
+            f"data {text!r} holds arrays of different lengths ({listed}); expected one entry per sample "
+            "along the first axis of each."
         )
 
 
-def first_samples(samples: np.ndarray) -> torch.Tensor:
-    """Copy the first samples, for the report.
+def _split(text: str) -> tuple[str, str]:
+    """File and name of the array in it, from `x.npz:name`."""
+    for suffix in NAMED:
+        before, mark, key = text.rpartition(f"{suffix}:")
+        if mark:
+            return before + suffix, key
+    return text, ""
+
+
+def _read(path: Path, key: str, *, named: bool) -> Any:
+    """What a file holds: an array, a table or named arrays."""
+    if path.suffix == ".npy":
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    if path.suffix == ".csv":
+        return read_csv(path)
+    if path.suffix == ".parquet":
+        return read_parquet(path)
+    if path.suffix == ".npz":
+        if named and not key:
+            return {name: torch.from_numpy(np.array(a)) for name, a in read_npz(path).items()}
+        return read_npz_entry(path, _chosen(path, npz_names(path), key))
+    found = read_safetensors(path) if path.suffix == ".safetensors" else read_pt(path)
+    if isinstance(found, torch.Tensor):
+        if key or named:
+            raise DataError(f"data '{path}' is one tensor without a name; leave the name out.")
+        return found
+    return found if named and not key else found[_chosen(path, list(found), key)]
+
+
+def _chosen(path: Path, names: list[str], key: str) -> str:
+    """The array of a file that is meant."""
+    if not names:
+        raise DataError(f"data '{path}' holds no array. Save one with numpy.savez(path, x=x).")
+    if not key and len(names) == 1:
+        return names[0]
+    if key not in names:
+        missing = f"it has no {key!r}; " if key else ""
+        raise DataError(
+            f"data '{path}': {missing}choose one of its arrays, for example {path}:{names[0]}; it holds "
+            f"{', '.join(names)}. Or say with --moves which of them an action moves."
+        )
+    return key
+
+
+def first_samples(samples: Any) -> torch.Tensor | None:
+    """Copy the first samples, for the report; None for named arrays.
 
     Raises:
         DataError: they are not numbers.
     """
+    if isinstance(samples, Mapping):
+        return None
+    samples = samples.values if isinstance(samples, Columns) else samples
     first = np.array(samples[:STORED_SAMPLES])
     if first.dtype.kind not in "fiub":
         raise DataError(

@@ -1,17 +1,19 @@
-"""Models as the command line names them: a factory, or an exported program that the user trusts."""
+"""Load models named on the command line: a factory, an ONNX file, or an exported program that the user trusts."""
 
 import importlib
 import logging
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.random import seeded
+from liegg.cli.state import load_state, without_prefix
+from liegg.inputs.foreign import ForeignModel, from_onnx
+from liegg.inputs.foreign.estimator import is_estimator
 
 FACTORY_WEIGHTS = (
     "no --weights: the model is analysed with the weights that its factory gives it (under seed 0)."
@@ -19,15 +21,22 @@ FACTORY_WEIGHTS = (
 
 
 def load_model(
-    text: str, weights: Path | None = None, device: str | None = None, *, trusted: bool = False
+    text: str,
+    weights: Path | None = None,
+    device: str | None = None,
+    *,
+    trusted: bool = False,
+    say: Callable[[str], object] = str,
 ) -> Any:
-    """Load a model from `package.module:factory`, or from an exported program `model.pt2`.
+    """Load a model from `package.module:factory`, from an ONNX file, or from an exported program `model.pt2`.
 
     Args:
-        text: the factory is called without arguments; a `torch.nn.Module` is taken as it is.
-        weights: safetensors file, or a state dict in a .pt or .pth file; names and shapes must match the module.
+        text: the factory is called without arguments; a `torch.nn.Module` is used directly.
+        weights: safetensors file, or a state dict in a .pt, .pth or .ckpt file; names and shapes must match the module, except
+            for prefixes such as `module.`.
         device: where to put the module; None leaves it where it is.
         trusted: whether an exported program may be read, which can run code that it holds.
+        say: receives a sentence about anything that was changed.
 
     Raises:
         ArgumentError: the program is not trusted, the name does not exist, the factory fails, or the weights do not fit.
@@ -43,6 +52,10 @@ def load_model(
                 "--trust-model if you know where it comes from; or name a factory, package.module:factory."
             )
         model: Any = _load_program(Path(text))
+    elif text.endswith(".onnx"):
+        if weights is not None:
+            raise ArgumentError("--weights needs a factory; an ONNX file has its own.")
+        model = from_onnx(text)
     else:
         with seeded(0):  # a factory with random weights gives the same ones every time
             model = _call_factory(text)
@@ -53,7 +66,7 @@ def load_model(
                 "the factory instead."
             )
     if weights is not None:
-        _load_weights(model, text, weights)
+        _load_weights(model, text, weights, say)
     return model if device is None else model.to(device)
 
 
@@ -78,52 +91,23 @@ def check_device(name: str) -> None:
         ) from error
 
 
-def _load_weights(model: torch.nn.Module, text: str, weights: Path) -> None:
-    state = _load_state(weights)
+def _load_weights(
+    model: torch.nn.Module, text: str, weights: Path, say: Callable[[str], object]
+) -> None:
+    state, remarks = without_prefix(load_state(weights), set(model.state_dict()))
+    for remark in remarks:
+        say(f"--weights {weights}: {remark}")
     try:
         model.load_state_dict(state)
     except RuntimeError as error:
         reason = " ".join(str(error).split())
-        hint = " Its names begin with 'module.', as DataParallel writes them: remove that prefix."
-        raise ArgumentError(
-            f"weights {str(weights)!r} do not fit {text}: {reason}{hint * ('module.' in reason)}"
-        ) from error
-
-
-def _load_state(weights: Path) -> dict[str, torch.Tensor]:
-    """Read the named tensors of a file; .pt and .pth files with torch's reader that runs no code."""
-    if not weights.is_file():
-        raise ArgumentError(f"weights {str(weights)!r}: there is no such file.")
-    try:
-        if weights.suffix not in (".pt", ".pth"):
-            return load_file(weights)
-        state = torch.load(weights, map_location="cpu", weights_only=True)
-    except (OSError, SafetensorError) as error:
-        raise ArgumentError(
-            f"weights {str(weights)!r} cannot be read: {error}. Save them with "
-            "safetensors.torch.save_file."
-        ) from error
-    except Exception as error:  # torch raises many types for damaged files and files with code
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ArgumentError(
-            f"weights {str(weights)!r} hold more than tensors, or are damaged ({reason}). Save only "
-            "the state dict: torch.save(model.state_dict(), ...)."
-        ) from error
-    entries = state if isinstance(state, dict) else {"": state}
-    if not all(isinstance(value, torch.Tensor) for value in entries.values()):
-        nested = [name for name, value in entries.items() if isinstance(value, dict)]
-        hint = f" The weights may be its entry {nested[0]!r}." if nested else ""
-        raise ArgumentError(
-            f"weights {str(weights)!r} are not a state dict of tensors.{hint} Save one with "
-            "torch.save(model.state_dict(), ...)."
-        )
-    return state
+        raise ArgumentError(f"weights {str(weights)!r} do not fit {text}: {reason}") from error
 
 
 def _load_program(path: Path) -> torch.export.ExportedProgram:
     if not path.is_file():
         raise ArgumentError(
-            f"model {str(path)!r}: there is no such file. Make one with torch.export.save."
+            f"model {str(path)!r}: file not found. Make one with torch.export.save."
         )
     logger = logging.getLogger("torch.export")
     level = logger.level
@@ -144,7 +128,7 @@ def _call_factory(text: str) -> Any:
         is_weights = Path(text).suffix in (".pt", ".pth", ".safetensors")
         hint = " Pass weights with --weights." if is_weights else ""
         raise ArgumentError(
-            f"model {text!r}: expected package.module:factory or a file model.pt2.{hint}"
+            f"model {text!r}: expected package.module:factory, or a file model.onnx or model.pt2.{hint}"
         )
     factory = _import(text, place, name)
     if isinstance(factory, torch.nn.Module):
@@ -162,7 +146,7 @@ def _call_factory(text: str) -> Any:
             "without arguments and returns the model; wrap a plain function: "
             "def build(): return function"
         ) from error
-    if not callable(model):
+    if not (callable(model) or isinstance(model, ForeignModel) or is_estimator(model)):
         raise ArgumentError(
             f"model {text!r}: the factory returned a {type(model).__name__}; expected a module or a "
             "function of a batch."

@@ -1,4 +1,4 @@
-"""`--target` and `--output`: the part of what a model returns that the question is about."""
+"""`--target`, `--output` and `--at`: the part of the model that the question is about."""
 
 import re
 from typing import Annotated
@@ -26,14 +26,24 @@ OutputText = Annotated[
     str | None,
     option(
         QUESTION,
-        "Field of what the model returns: a key or attribute such as logits, or an index such as 0.",
+        "Field of the model's return value: a key or attribute such as logits, a path such as prediction.energy, or "
+        "an index such as 0.",
         "--output",
+    ),
+]
+AtText = Annotated[
+    str | None,
+    option(
+        QUESTION,
+        "Inner point at which to ask, for token ids and other integers: embeddings, or the name of a module, whose "
+        "output is then moved.",
+        "--at",
     ),
 ]
 
 
 def parse_target(text: str | None) -> int | str | list[int] | None:
-    """The target that a text names; `liegg.discover` checks it.
+    """Parse a target; `liegg.discover` checks it.
 
     >>> parse_target("3"), parse_target("3, 5"), parse_target("margin")
     (3, [3, 5], 'margin')
@@ -45,7 +55,7 @@ def parse_target(text: str | None) -> int | str | list[int] | None:
 
 
 def parse_output(text: str | None) -> int | str | None:
-    """The field that a text names: an index if it is a number.
+    """Parse a field; a number is an index.
 
     >>> parse_output("-1"), parse_output("logits")
     (-1, 'logits')

@@ -35,36 +35,32 @@ def show(
     json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Print a stored result, or stored layers.
+    """Print a stored result, stored layers or layer errors.
 
-    --quiet prints only the number of symmetries and the name of the algebra; of layers, what they show in words.
+    --quiet prints only the number of symmetries and the name of the algebra; of layers and their errors, what they show in words.
 
     Example: liegg show run
     """
     with exit_codes():
-        from liegg.results.run_folder import has_group_alone, has_layers_alone, read_log, read_run
+        from liegg.results.load import load
+        from liegg.results.run_folder import only_result, read_log, read_run
 
         if log:
             text = read_log(run)
             print_json({"log": text}) if json else echo(text, newline=False)
             return
-        if has_layers_alone(run):
-            from liegg.results.layer_storage import load_layers
-
-            layers = load_layers(run)
-            how = {"json": json, "quiet": quiet, "variance": variance}
-            print_result(layers, None, layers.sentence, **how)
-            return
-        if has_group_alone(run):
-            from liegg.results.group_storage import load_group
-
-            found = load_group(run)
+        how = {"json": json, "quiet": quiet, "variance": variance}
+        if (kind := only_result(run)) == "group":
+            found = load(run)
             text = found.sentence if quiet else printable(found.table())
             print_json(found.to_dict()) if json else echo(text)
             return
+        if kind:
+            parts = load(run)
+            print_result(parts, None, parts.sentence, **how)
+            return
         stored = read_run(run)
         short = f"{stored.sym.nullity} {stored.sym.name}" if stored.sym.nullity else "0"
-        how = {"json": json, "quiet": quiet, "variance": variance}
         if stored.group is not None:
             short = f"{stored.sym.nullity} {stored.group.name}"
         print_result(stored.sym, stored.layers, short, group=stored.group, **how)
@@ -96,18 +92,12 @@ def report(
     """
     with exit_codes():
         from liegg.cli.files import class_names, first_samples, load_array
-        from liegg.results.run_folder import (
-            REPORT,
-            has_group_alone,
-            has_layers_alone,
-            read_run,
-            write_page,
-        )
+        from liegg.results.run_folder import REPORT, only_result, read_run, write_page
 
-        if has_layers_alone(run):
+        if (kind := only_result(run)) in ("layers", "layer errors"):
             _print_page(_layers_page(run, out, title), json=json, quiet=quiet)
             return
-        if has_group_alone(run):
+        if kind == "group":
             moved = None if samples is None else first_samples(load_array(samples))
             page = _group_page(run, out, samples=moved, classes=class_names(classes), title=title)
             _print_page(page, json=json, quiet=quiet)
@@ -127,11 +117,11 @@ def report(
 
 
 def _layers_page(run: Path, out: Path | None, title: str | None) -> Path:
-    """Write the page of a folder that holds layers alone."""
-    from liegg.results.layer_storage import load_layers
+    """Write the page of a folder that holds layers or layer errors alone."""
+    from liegg.results.load import load
     from liegg.results.run_folder import REPORT, write_page
 
-    layers = load_layers(run)
+    layers = load(run)
     if out is None:
         return write_page(run, layers, title=title)
     return layers.report(out / REPORT if out.is_dir() else out, title=title)
@@ -194,7 +184,7 @@ def compare(
         from liegg.results.load import load
         from liegg.results.run_folder import labels
 
-        read = load_layers if layers else load_group if group else load
+        read: Any = load_layers if layers else load_group if group else load
         called = labels(first, second) if names is None else names.split(",")
         called = ("a", "b") if first == second and names is None else called
         comparison = compare_results(read(first), read(second), about=about, names=called)

@@ -104,6 +104,7 @@ class DataFacts:
         saturated: says whether half of the samples already constrain all that all of them do; None if that cannot be told.
         nonlinearity: squared relative nonlinearity of the model between samples; None if not known.
         degenerate: nothing moves the output at all.
+        hidden: directions that may be symmetries, but errors of the derivatives are too large to tell.
     """
 
     samples: int
@@ -117,6 +118,7 @@ class DataFacts:
     saturated: Callable[[], bool] | None = None
     nonlinearity: float | None = None
     degenerate: bool = False
+    hidden: int = 0
 
     @property
     def independent(self) -> int:
@@ -165,6 +167,8 @@ def decide(
                 solved=len(values), largest=float(values[-1]), suggested=2 * len(values)
             )
         )
+    if not undecided and nullity and (goes_on := _cluster_goes_on(values, ends, floor)):
+        doubts.append(goes_on)
     found, inexact = nullity > 0 or "weak" in grades, nullity > at_floor
     doubts += _about_the_data(solution, facts, thresholds, found=found, inexact=inexact)
     decision = Decision(
@@ -192,12 +196,26 @@ def decide(
     return _in_words(decision, values, facts, open_end=open_end)
 
 
+def _cluster_goes_on(
+    values: Float[Tensor, " r"], ends: Sequence[int], floor: float
+) -> Remark | None:
+    """That the gap after a weak level is wider than that after the symmetries, so that these are only a part; None if not."""
+    nullity, weak = ends[2], ends[3]
+    own, gap = _gap_after(values, nullity, floor), _gap_after(values, weak, floor)
+    if weak <= nullity or gap <= own:
+        return None
+    percent = root_percent(float(values[weak - 1]))
+    return Diagnosis.CLUSTER_GOES_ON(directions=weak - nullity, percent=percent, gap=gap, own=own)
+
+
 def _about_samples(
     solution: Defects, facts: DataFacts, total: int, at_floor: int
 ) -> tuple[list[Remark], int]:
     """Warnings about the number of samples, and how many directions it leaves undecided."""
     if facts.degenerate:
         return [], len(solution.values)
+    if facts.hidden:
+        return [], facts.hidden
     if not total:
         return [], 0
     if solution.sensitivity == 0:
@@ -211,7 +229,9 @@ def _about_samples(
     # Of samples that differ one may be 0, which constrains nothing.
     enough = samples - (samples < facts.samples)
     short = at_floor and total - at_floor + facts.eliminated >= enough
-    if short and not (facts.saturated is not None and facts.saturated()):
+    if short and facts.saturated is not None and facts.saturated():
+        return [], 0
+    if short:
         needed = total + facts.eliminated
         return [
             Diagnosis.TOO_FEW_SAMPLES(

@@ -11,7 +11,8 @@ from torch import Tensor
 
 from liegg._utils.checks import checksum
 from liegg._utils.random import seeded
-from liegg.discovery.analyse import Request
+from liegg.discovery.request import Request
+from liegg.discovery.structured import as_samples
 from liegg.inputs.batches import Data, as_batches
 
 HELD_OUT_SAMPLES = 256
@@ -49,12 +50,12 @@ def asked(
         for one in fields(request.run)
         if one.name not in MAY_DIFFER
     }
-    about = {"about": _questions(request)}
+    about = {"about": _questions(request), "task": request.task}
     options: dict[str, Any] = request.settings() | {"controls": controls} | about | thresholds | run
     return {
         **{name: json.dumps(value, sort_keys=True, default=str) for name, value in options.items()},
         "groups": None if labels is None else checksum(labels),
-        "held_out": None if held_out is None else _first_samples(held_out, request.seed),
+        "held_out": None if held_out is None else _first_samples(held_out, request),
     }
 
 
@@ -64,10 +65,13 @@ def _questions(request: Request) -> Any:
     return sorted(map(str, about)) if isinstance(about, Mapping) else about
 
 
-def _first_samples(held_out: Data, seed: int) -> str:
+def _first_samples(held_out: Data, request: Request) -> str:
     """Checksum of the samples that `verify` will read."""
     parts: list[Tensor] = []
-    with seeded(seed), closing(iter(as_batches(held_out, batch_size=HELD_OUT_SAMPLES))) as batches:
+    with seeded(request.seed):
+        samples, _ = as_samples(held_out, request.action)
+        source = as_batches(samples, batch_size=HELD_OUT_SAMPLES)
+    with seeded(request.seed), closing(iter(source)) as batches:
         for batch in batches:
             parts.append(batch[: HELD_OUT_SAMPLES - sum(map(len, parts))].cpu())
             if sum(map(len, parts)) == HELD_OUT_SAMPLES:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from liegg._utils.checks import check_seed
 from liegg._utils.device import explain_out_of_memory
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.forward_mode import differentiable_attention
@@ -19,77 +18,39 @@ from liegg._utils.precision import coarsest, full_precision_products, rounding_u
 from liegg._utils.random import seeded
 from liegg._utils.threads import SMALL_COLUMNS, TINY_PRODUCTS, one_if, threads
 from liegg.actions import Action, Motion
-from liegg.decision.thresholds import Thresholds
-from liegg.discovery.about.answer import SHOWN, answer_all, samples_to_move
-from liegg.discovery.about.questions import About, motions_asked
-from liegg.discovery.each_output import with_single_outputs
-from liegg.discovery.run import Run
+from liegg.discovery.about.answer import Asked, answer_all
+from liegg.discovery.about.effort import plan_moves
+from liegg.discovery.about.questions import motions_asked, spread_of_values
+from liegg.discovery.each_output import rows_of_outputs
+from liegg.discovery.finite import (
+    finite_questions,
+    measured_error,
+    notes_of,
+    recorded,
+    step_function,
+    with_steps,
+    within_budget,
+)
+from liegg.discovery.first_batch import doubts, hidden_from, nonlinearity_of
+from liegg.discovery.output_whitening import Whitening, whitened
+from liegg.discovery.request import Request
+from liegg.discovery.saturation import halves_of
 from liegg.discovery.solve_and_decide import solve_and_decide
 from liegg.discovery.verdict import ModelInfo
-from liegg.inputs.batches import Batches, Data, as_batches, evenly_spaced
-from liegg.inputs.hidden_derivatives import HiddenChange, hidden_change, refuse
+from liegg.inputs.batches import Batches, as_batches
+from liegg.inputs.foreign.recognise import for_data
+from liegg.inputs.hidden_derivatives import HiddenChange
 from liegg.inputs.model import Model, eval_view, with_input_dtype
-from liegg.inputs.nonlinearity import nonlinearity
-from liegg.inputs.part import Part, with_part
-from liegg.inputs.probe import probe
-from liegg.inputs.table import column_labels, is_table, table_values
+from liegg.inputs.probed import in_dtype_of, probed
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
-from liegg.polarization.finite_motions import finite_motions
-from liegg.polarization.output_sketch import Outputs
+from liegg.polarization.output_fit import fitted_output_action
+from liegg.polarization.plan import Plan
 from liegg.polarization.rounding_noise import Scatter, scatter
-from liegg.polarization.rows import Plan, check_output_action, plan, rows_per_sample
+from liegg.polarization.rows import plan, replanned, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
 from liegg.results.symmetries import Symmetries
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Request:
-    """What the user asks, of one model or of several.
-
-    Attributes:
-        data: the samples; a table becomes an array.
-        action: the candidate generators; the columns of a table name its coordinates, where it has no names.
-        output_action: action on the outputs; None for invariance.
-        outputs: how outputs are combined.
-        seed: of random combinations and of whatever a loader draws.
-        thresholds: what counts as a symmetry.
-        run: how the analysis runs.
-        part: of what the model returns.
-        about: named motions in question, as for `discover`.
-
-    Raises:
-        ArgumentError: a seed out of range.
-    """
-
-    data: Data
-    action: Action
-    output_action: Action | None
-    outputs: Outputs
-    seed: int
-    thresholds: Thresholds
-    run: Run
-    part: Part = field(default_factory=Part)
-    about: About = ()
-
-    def __post_init__(self) -> None:
-        check_seed(self.seed)
-        if is_table(self.data):
-            object.__setattr__(self, "action", self.action.named(column_labels(self.data)))
-            object.__setattr__(self, "data", table_values(self.data))
-
-    def settings(self) -> dict[str, Any]:
-        """The question as JSON values; it must be the same in all processes, and when a pass resumes."""
-        output = None if self.output_action is None else self.output_action.settings()
-        part = {name: value for name, value in self.part.settings().items() if value is not None}
-        return {
-            "action": self.action.settings(),
-            "output_action": output,
-            "outputs": self.outputs,
-            "seed": self.seed,
-            **part,
-        }
 
 
 def analyse(
@@ -115,12 +76,26 @@ def analyse(
         motions = _motions(request, first)
         notes: tuple[Remark, ...] = ()
         with threads(_model_threads(function, first)):
-            function, how = _planned(function, first, request, intervals=assigner is not None)
-            hidden = hidden_from(function, first, request)
-            if hidden is None and request.run.hidden != "ignore":
-                notes = (Diagnosis.HIDDEN_UNCHECKED(),)
-            curved = _nonlinearity(function, first)
-            doubts = _doubts(function, first, request, how)
+            dtype = function.dtype
+            function, how, white, output_action, plain = _planned(
+                function, first, request, intervals=assigner is not None
+            )
+            request = replace(request, output_action=output_action)
+            hidden, numbered = None, chain([head], rest)
+            if how.steps is not None:
+                labels = assigner is not None and assigner.groups is not None
+                batches, notes = within_budget(
+                    batches, request.action, budget=request.run.budget, labels=labels
+                )
+            if how.steps is not None or function.dtype != dtype:
+                batches = batches.prepared(function.dtype, function.device)
+                first, numbered = in_dtype_of(first, function, dtype), batches.numbered()
+            if not function.piecewise:
+                hidden = hidden_from(function, first, request)
+            if hidden is None and request.run.hidden != "ignore" and not function.piecewise:
+                notes = (*notes, Diagnosis.HIDDEN_UNCHECKED())
+            curved = nonlinearity_of(function, first, request.action)
+            remarks = doubts(function, first, request, how)
             steps = plan_pass(
                 function,
                 request.action.row_action,
@@ -130,7 +105,7 @@ def analyse(
                 assigner=assigner,
             )
             if options.plain:
-                state = update(steps, init(steps), chain([head], rest), progress=options.progress)
+                state = update(steps, init(steps), numbered, progress=options.progress)
             else:
                 rest.close()  # the loader's generator is restored, so that it draws the same again
                 state, more = accumulate(
@@ -158,16 +133,22 @@ def analyse(
             nonlinearity=curved,
             hidden=hidden,
             notes=notes,
-            warnings=doubts,
+            warnings=remarks,
+            white=white,
         )
-        return _answered(sym, function, motions, batches, first, request) if motions else sym
+        sym = recorded(sym, function, how)
+        if function.piecewise and request.about is None and not motions:
+            questions = finite_questions(request.action, tuple(first.shape[1:]))
+            motions = _motions(replace(request, about=questions), first)
+        sym = _answered(sym, plain, motions, batches, first, request) if motions else sym
+        return recorded(sym, function, how)
 
 
 def _motions(request: Request, first: Tensor) -> dict[str, Motion]:
     """The named motions in question, checked before the pass."""
-    spread = float(first.double().std()) if first.numel() > 1 else 1.0
+    spread = spread_of_values(request.action, first)
     shape = tuple(first.shape[1:])
-    return motions_asked(request.about, request.action, shape, spread=spread or 1.0)
+    return motions_asked(request.about, request.action, shape, spread=spread)
 
 
 def _answered(
@@ -179,13 +160,21 @@ def _answered(
     request: Request,
 ) -> Symmetries:
     """The result with the answers about named motions."""
-    count = samples_to_move(sym, motions, standard=request.about is None)
-    x = batches.some(count, first)
+    standard = request.about is None and not function.piecewise  # derivatives say nothing of steps
+    moves = plan_moves(sym, motions, standard=standard)
+    x = batches.some(moves.samples, first)
+    asked = Asked(motions, moves, request.task, request.part.output, request.data)
     with threads(_model_threads(function, first)):
-        answers, notes = answer_all(
-            function, x, first[:SHOWN], sym, motions, progress=request.run.about_progress
-        )
-    return replace(sym, answers=answers, notes=(*sym.notes, *notes))
+        found = answer_all(function, x, first, sym, asked, progress=request.run.about_progress)
+    notes = found.notes
+    if found.answers and sym.samples > len(first) and not batches.spaced:
+        notes = (*notes, Diagnosis.FIRST_BATCH_MOVED(moved=len(x)))
+    return replace(
+        sym,
+        answers=found.answers,
+        notes=(*sym.notes, *notes),
+        settings=sym.settings | {"task": found.task},
+    )
 
 
 @contextmanager
@@ -197,6 +186,7 @@ def reading(
     Yields the model in eval mode, all the data, the first batch with its position, and the batches after it.
     """
     batches = as_batches(request.data, batch_size=request.run.batch_size)
+    model = for_data(model, request.data)
     with (
         explain_out_of_memory(),
         seeded(request.seed),
@@ -226,6 +216,7 @@ def conclude(
     hidden: HiddenChange | None = None,
     notes: tuple[Remark, ...] = (),
     warnings: tuple[Remark, ...] = (),
+    white: Whitening | None = None,
 ) -> Symmetries:
     """What follows the pass over the data.
 
@@ -238,27 +229,31 @@ def conclude(
         hidden: change of its output that its derivative does not show; None if not known.
         notes: on how the data was read.
         warnings: what was found wrong before the pass.
+        white: how the outputs were whitened; None if they were not.
     """
     model, first = steps.model, steps.first
     coarse = coarsest(first.dtype, model.arithmetic)
     info = ModelInfo(
-        dtype=first.dtype,
+        dtype=model.input_dtype or first.dtype,
         device=first.device.type,
         model=model.name,
-        unit=rounding_unit(coarse, first.device, convolves=model.convolves),
+        unit=max(rounding_unit(coarse, first.device, convolves=model.convolves), model.noise),
         shape=tuple(first.shape[1:]),
         batch_size=batch_size,
         slope=model.slope,
         nonlinearity=nonlinearity,
         hidden=hidden,
-        notes=(*model.notes, *notes),
-        warnings=warnings,
+        notes=(*model.notes, *notes_of(model, steps.row_plan, request.action), *notes),
+        warnings=(*warnings, *step_function(model)),
+        finite=model.finite,
     )
     own_threads = _model_threads(model, first)
 
     @cache
     def measure() -> Scatter:
         with threads(own_threads):
+            if steps.row_plan.steps is not None:
+                return measured_error(steps)
             return scatter(
                 model,
                 steps.action,
@@ -267,6 +262,16 @@ def conclude(
                 unit=info.unit,
                 output_action=steps.output_action,
             )
+
+    def halves() -> list[Tensor]:
+        with threads(own_threads):
+            return halves_of(
+                model, steps.action, first, steps.row_plan, output_action=steps.output_action
+            )
+
+    def single() -> Tensor | None:
+        with threads(own_threads):
+            return rows_of_outputs(steps)
 
     with threads(one_if(steps.columns <= SMALL_COLUMNS)):
         sym = solve_and_decide(
@@ -277,11 +282,14 @@ def conclude(
             info,
             output_action=steps.output_action,
             smallest=request.run.bottom,
-            measure=measure,
+            measure=None if model.piecewise else measure,
+            halves=halves,
+            single=single,
         )
-    sym = replace(sym, settings=sym.settings | request.part.settings())
-    with threads(own_threads):
-        return with_single_outputs(sym, steps)
+    settings = sym.settings | request.part.settings() | {"task": request.task}
+    if request.outputs == "whitened":
+        settings |= {"outputs": "whitened", "whitening": None if white is None else white._asdict()}
+    return replace(sym, settings=settings)
 
 
 def _model_threads(model: Model, batch: Tensor) -> int:
@@ -292,27 +300,39 @@ def _model_threads(model: Model, batch: Tensor) -> int:
 
 def _planned(
     function: Model, first: Tensor, request: Request, *, intervals: bool
-) -> tuple[Model, Plan]:
-    """The probed model, and how its rows are taken.
+) -> tuple[Model, Plan, Whitening | None, Action | None, Model]:
+    """The probed model, how its rows are taken, how it was whitened, the action on its outputs, and the plain model.
 
     Raises:
         ArgumentError: there is less memory than the candidates need.
     """
     action, output_action = request.action, request.output_action
     with full_precision_products():
-        function = with_part(function, first, request.part)
-        function = probe(function, first, summed=request.outputs == "sum")
-        if output_action is not None:
-            check_output_action(output_action, function)
+        dtype = function.dtype
+        function = probed(
+            function,
+            first,
+            request.part,
+            summed=request.outputs == "sum",
+            finite=request.run.route == "finite",
+        )
+        first = in_dtype_of(first, function, dtype)
+        output_action = fitted_output_action(output_action, action, function)
         how = plan(
             function,
             action.row_action,
             first,
-            outputs=request.outputs,
+            outputs="each" if request.outputs == "whitened" else request.outputs,
             route=request.run.route,
             output_action=output_action,
             seed=request.seed,
         )
+        function, white = with_steps(function, how), None
+        plain = function
+        if request.outputs == "whitened" and math.prod(function.output_shape) > 1:
+            function, white = whitened(function, action.row_action, first, how)
+            how = replanned(function, action.row_action, first, how)
+            function = with_steps(function, how)
     need = memory.expected(
         action,
         output_action=output_action,
@@ -322,51 +342,4 @@ def _planned(
         bottom=request.run.bottom,
     )
     memory.check(need, device=first.device)
-    return function, how
-
-
-MOTIONS = 8
-"""Samples at which it is seen which numbers of a sample the candidates move."""
-
-
-def hidden_from(function: Model, first: Tensor, request: Request) -> HiddenChange | None:
-    """Change of the output that the derivative does not show, in the numbers that candidates move.
-
-    Args:
-        function: the probed model.
-        first: the first batch.
-        request: the question.
-
-    Returns:
-        The change; None if it cannot be measured or was not requested.
-
-    Raises:
-        HiddenDerivativeError: there is one, and the request is to refuse it.
-    """
-    if request.run.hidden == "ignore":
-        return None
-    drawn = torch.Generator().manual_seed(0)
-    h = torch.randn(request.action.size, generator=drawn, dtype=torch.float64)
-    some = first[evenly_spaced(first, MOTIONS)]
-    moved = (request.action.field(h.to(some), some) != 0).any(0)
-    hidden = hidden_change(function, first, moved=moved, summed=request.outputs == "sum")
-    if hidden is not None and hidden.found and request.run.hidden == "refuse":
-        refuse(function, hidden)
-    return hidden
-
-
-def _nonlinearity(function: Model, first: Tensor) -> float | None:
-    """Nonlinearity of the model; None if it fails between two samples, which need not be valid samples."""
-    try:
-        return nonlinearity(function, first)
-    except Exception:  # whatever a model does there must not break the analysis
-        return None
-
-
-def _doubts(function: Model, first: Tensor, request: Request, how: Plan) -> tuple[Remark, ...]:
-    """That images which are really moved change the output otherwise; none if the model fails on them."""
-    try:
-        found = finite_motions(function, request.action.row_action, first, how)
-    except Exception:  # whatever a model does there must not break the analysis
-        return ()
-    return () if found is None else (found,)
+    return function, how, white, output_action, plain

@@ -245,6 +245,7 @@ def _side(sym: Symmetries) -> Side:
         algebra=sym.name,
         undecided=sym.decision.undecided,
         uncertainty=min(sym.decision.uncertainty, math.pi / 2),
+        of_data=sym.distribution is not None or sym.settings.get("question") is not None,
     )
 
 
@@ -268,7 +269,8 @@ def _notes(a: Symmetries, b: Symmetries, names: tuple[str, str]) -> tuple[Remark
     notes = [Diagnosis.INDEPENDENT_INTERVALS()]
     both = dict(zip(("first", "second"), names, strict=True))
     for name, sym in zip(names, (a, b), strict=True):
-        if sym.accumulated.blocks is None and bool((sym.defects > sym.decision.floor).any()):
+        total = sym.accumulated
+        if total.blocks is total.means is None and bool((sym.defects > sym.decision.floor).any()):
             none = (
                 Diagnosis.NO_INTERVALS
                 if bool(sym.intervals.isnan().all())

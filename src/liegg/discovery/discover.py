@@ -1,9 +1,10 @@
 """The verb: a model and data in, symmetries out."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -27,14 +28,19 @@ from liegg.decision.controls import (
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.answer import first_order_answers, with_untrained
 from liegg.discovery.agreement import asked
-from liegg.discovery.analyse import Request, analyse
+from liegg.discovery.analyse import analyse
+from liegg.discovery.inner import Asked, at_inner_point
+from liegg.discovery.output_whitening import AskedOutputs
+from liegg.discovery.request import Request
 from liegg.discovery.run import Run
+from liegg.discovery.structured import Inputs, as_samples, with_inputs
 from liegg.discovery.verification.verify import verify
 from liegg.inputs.batches import Data, as_batches
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import asked_part
 from liegg.inputs.reinitialise import calibrate, draw_seed, reinitialise
 from liegg.inputs.target import Target
+from liegg.inputs.task import Task
 from liegg.polarization.checkpoint import check_path
 from liegg.polarization.distributed import (
     PassOptions,
@@ -43,7 +49,6 @@ from liegg.polarization.distributed import (
     leave,
     run_collectively,
 )
-from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.sample_blocks import BlockAssigner, as_groups, count_for
 from liegg.results.account import NEAREST
 from liegg.results.answer import Answer
@@ -86,12 +91,15 @@ VERIFIED_SAMPLES = 256
 def discover(
     model: Any,
     data: Data,
-    action: Action,
+    action: Action | Mapping[Any, Any],
     *,
     output_action: Action | None = None,
-    outputs: Outputs = "each",
+    outputs: AskedOutputs = "each",
     target: Target = None,
     output: Field = None,
+    task: Task = "auto",
+    call: Callable[..., Any] | None = None,
+    at: str | None = None,
     groups: Sequence[Any] | Tensor | np.ndarray | None = None,
     about: Any = None,
     held_out: Data | None = None,
@@ -107,21 +115,36 @@ def discover(
     Args:
         model: `nn.Module` (analysed in eval mode and left as it was), exported program, or callable on batches.
         data: tensor or array `[N, *x]`, DataFrame (its columns name the coordinates of an action without `names=`), Dataset,
-            DataLoader, or re-iterable of batches; labels are ignored.
-        action: the candidate generators, such as `liegg.Linear(5, copies=2)`.
+            DataLoader, or re-iterable of batches; labels are ignored. Or structured samples: trees of tensors (dictionaries,
+            tuples, dataclasses, NamedTuples, TensorDicts), graphs of PyG, and lists of samples of different sizes.
+        action: the candidate generators, such as `liegg.Linear(5, copies=2)`; for structured samples a mapping from paths to
+            actions, `{"pos": liegg.Affine(3)}`. One action object at several paths moves them together, different ones move
+            apart; all other tensors are context that stays.
         output_action: action on the outputs; the question is then equivariance, $f(e^{h}x) = e^{k} f(x)$.
-        outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random combinations.
+        outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random
+            combinations. `"whitened"` takes every independent combination of the outputs in units of its own spread, so that
+            defects do not depend on how outputs are scaled, mixed or repeated; small combinations then count as much as large ones.
         target: the part of a classifier's output that is asked about: a class (`3`, its logit), several (`[3, 5]`), the
             difference of two logits (`"3 minus 5"`), the `"margin"` of the predicted class over the next, `"probabilities"` or
             `"log_probabilities"` (softmax of the logits). None for all outputs. Classes count from 0, in the flattened output.
         output: the field of what the model returns: a key, an attribute or an index, or a function of all of it. None takes a
             tensor as it is, and otherwise `logits` or the only floating point tensor, with a note.
+        task: what several outputs are: logits or probabilities of `"classes"`, of which the largest is the prediction, or
+            `"values"`, as in a regression. It says what answers about finite motions count. `"auto"` reads them as classes if a target,
+            the field `logits`, labels in the data or probabilities say so, or if their sum hardly varies, as cross-entropy leaves it;
+            otherwise as values. A note says which, and `sym.settings["task"]` holds it.
+        call: how a model takes structured samples, a function of the model and a batch, such as
+            `lambda model, batch: model(batch["z"], batch["pos"])`. None follows its signature: `model(batch)`,
+            `model(*batch)` or `model(**batch)`, with a note.
+        at: an inner point of the model, for token ids and other inputs that cannot be moved: the name of a module, whose output is
+            then moved, or `"embeddings"` for the model's input embeddings. The part of the model behind it is analysed; the
+            samples are what arrives there for `data`, which may hold integers and is otherwise given as the model takes it.
         groups: label of every sample, in the order of the data. Samples that belong together, such as augmented copies, share a
             label and stay together in the block bootstrap.
         about: named motions to answer for: names that the action knows (`"rotation"`), or a mapping from names to generators
             (`{"rotation": liegg.so(2)}`) or to `liegg.actions.Motion`. They are in `sym.answers`: defect with interval, effect, and what
             finite motions of up to 256 samples change, beside random motions. By default the standard set of images, volumes,
-            sequences and colours, on as many samples as a twentieth of the analysis affords; `()` for none.
+            sequences and colours, on as many samples as a small part of the analysis affords; `()` for none.
         held_out: samples on which the symmetries are verified by finite transformations, see `liegg.verify`; those that fail are
             no longer counted.
         controls: `"random"` computes intervals and compares every direction with random ones; `"reinitialised"` also analyses the
@@ -147,36 +170,40 @@ def discover(
     thresholds, run = thresholds or Thresholds(), run or Run()
     group = join(timeout=run.timeout) if run.processes == "all" else None
 
-    def analysed() -> Symmetries:
+    def analysed(here: Asked, given: Inputs) -> Symmetries:
         request = Request(
-            data=data,
-            action=action,
+            data=given.data,
+            action=given.action,
             output_action=output_action,
             outputs=outputs,
             seed=seed,
             thresholds=thresholds,
             run=run,
-            part=asked_part(output, target, equivariance=output_action is not None),
+            part=asked_part(output, target, equivariance=output_action is not None, at=at),
             about=about,
+            task=task,
         )
         labels = as_groups(groups)
-        _check_early(model, data, labels, controls=controls)
-        if held_out is not None:
-            _check_held_out(held_out, request)
+        _check_early(given.model, data, labels, controls=controls)
+        if here.held_out is not None:
+            _check_held_out(here.held_out, request)
         if group is not None:
-            what = asked(request, controls=controls, labels=labels, held_out=held_out)
+            what = asked(request, controls=controls, labels=labels, held_out=here.held_out)
             check_agreement(group, what)
-        columns = action.row_action.size + (0 if output_action is None else output_action.size)
+        columns = given.action.row_action.size + (
+            0 if output_action is None else output_action.size
+        )
         assigner = None if controls == "none" else BlockAssigner(count_for(columns), labels)
         path = None if run.checkpoint is None else check_path(run.checkpoint)
         options = PassOptions(run.progress, group, path, run.checkpoint_every)
         start = time.perf_counter()
-        sym = analyse(model, request, assigner, options)
+        sym = analyse(given.model, request, assigner, options)
         seconds = time.perf_counter() - start
-        if held_out is not None:  # first, because it may change what the control is about
-            sym = _verified(model, held_out, sym, request)
+        if here.held_out is not None:  # first, because it may change what the control is about
+            sym = _verified(here, sym, request)
         if controls == "reinitialised":
-            control, untrained = _reinitialised_control(model, request, sym, options, seconds)
+            request = replace(request, task=sym.settings["task"])
+            control, untrained = _reinitialised_control(given.model, request, sym, options, seconds)
             sym = replace(
                 sym,
                 answers=with_untrained(sym.answers, untrained),
@@ -185,8 +212,13 @@ def discover(
             )
         return sym
 
+    def work() -> Symmetries:
+        here = at_inner_point(Asked(model, data, action, call, held_out), at, seed=seed)
+        what = here.model, here.data, here.action
+        return with_inputs(partial(analysed, here), *what, call=here.call, seed=seed)
+
     try:
-        return run_collectively(group, analysed)
+        return run_collectively(group, work)
     finally:
         leave(group)
 
@@ -291,9 +323,11 @@ def _check_held_out(held_out: Data, request: Request) -> None:
     """Raise `DataError` for held-out samples that could not be verified on after the pass."""
     count = 0
     try:
-        with seeded(request.seed), closing(iter(as_batches(held_out))) as batches:
+        with seeded(request.seed):
+            samples, action = as_samples(held_out, request.action)
+        with seeded(request.seed), closing(iter(as_batches(samples))) as batches:
             for batch in batches:
-                request.action.check(tuple(batch.shape[1:]))
+                action.check(tuple(batch.shape[1:]))
                 count += len(batch)
                 if count >= VERIFIED_SAMPLES:
                     break
@@ -305,16 +339,17 @@ def _check_held_out(held_out: Data, request: Request) -> None:
         )
 
 
-def _verified(model: Any, held_out: Data, sym: Symmetries, request: Request) -> Symmetries:
+def _verified(here: Asked, sym: Symmetries, request: Request) -> Symmetries:
     """The result with its verification, or with a note that says why there is none: it is not lost."""
     run = request.run
     try:
         found = verify(
-            model,
-            held_out,
+            here.model,
+            here.held_out,
             sym,
             target=request.part.target,
             output=request.part.output,
+            call=here.call,
             seed=request.seed,
             effort=run.verify_effort,
             progress=run.verify_progress,

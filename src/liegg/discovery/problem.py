@@ -21,9 +21,9 @@ from liegg.decision.noise_floor import (
 from liegg.decision.thresholds import Thresholds
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
-from liegg.polarization.rounding_noise import Scatter, hides, measured_floor
+from liegg.polarization.rounding_noise import EXCUSED, Scatter, hides, measured_floor
 from liegg.polarization.streaming import PassSums
-from liegg.spectrum.defects import Defects, defect_of, defects, mean_sensitivity
+from liegg.spectrum.defects import Defects, defect_of, defects, mean_sensitivity, squared_motion
 from liegg.spectrum.equivariance import Elimination, eliminate
 from liegg.spectrum.smallest_defects import Bottom, bottom
 
@@ -152,10 +152,12 @@ class Floor:
     Attributes:
         value: defect below which a direction is exact.
         response: whether anything but rounding moves the output.
+        errors: defect that errors of the derivatives alone can give each direction; None if there is only rounding.
     """
 
     value: float
     response: Response
+    errors: Float[Tensor, " r"] | None = None
 
 
 def noise_floor(
@@ -209,7 +211,8 @@ def noise_floor(
     if unit >= INCONCLUSIVE_UNIT:  # a break that matters can be smaller than what may be rounding
         finer = trusted_floor(FINER_UNIT, thresholds, conditioning=conditioning)
         floor = trusted = min(finer, trusted)
-    most = min(rounding_bound(unit, thresholds, conditioning=conditioning), thresholds.threshold)
+    terms = conditioning * _cancellation(problem, solution)
+    most = min(rounding_bound(unit, thresholds, conditioning=terms), thresholds.threshold)
     in_doubt = bool(((solution.values > trusted) & (solution.values <= most)).any())
     if in_doubt or hides(floor, solution.values, thresholds.minimum_gap):
         floor = measured_floor(
@@ -222,6 +225,55 @@ def noise_floor(
             gap=thresholds.minimum_gap,
         )
     return Floor(floor, responds)
+
+
+def _cancellation(problem: Problem, solution: Defects) -> float:
+    """How much larger the squared motions are that cancel in a direction with a small defect than their sum; at least 1.
+
+    Data far from the origin moves far under rotations about it, and a translation undoes most of that.
+    """
+    h = solution.directions[solution.values <= problem.thresholds.threshold]
+    if not len(h):
+        return 1.0
+    diagonal = problem.displacement.block.diagonal()
+    terms = h.square() @ diagonal.repeat(problem.displacement.repeat)
+    moved = squared_motion(h, problem.displacement).clamp_min(torch.finfo(torch.float64).tiny)
+    return max(1.0, float((terms / moved).max()))
+
+
+def difference_floor(
+    problem: Problem,
+    solution: Defects,
+    scatter: Scatter,
+    *,
+    slope: float | None,
+    slope_noise: float,
+) -> Floor:
+    """The floor of derivatives with an error of their own, such as finite differences.
+
+    No direction is exact because its defect is within this error: only the error of the solution is rounding.
+
+    Args:
+        problem: the problem.
+        solution: its solution.
+        scatter: the error of the rows.
+        slope: mean squared gradient of the model.
+        slope_noise: what noise alone adds to it.
+    """
+    noise = EXCUSED * mean_sensitivity(
+        scatter.r[:, problem.n_output_generators :],
+        problem.row_displacement,
+        max(scatter.samples, 1),
+        trivial_tolerance=problem.covered,
+    )
+    floor = rounding_bound(0.0, problem.thresholds)
+    if solution.sensitivity <= noise:
+        spread = problem.sums.spread or 0.0
+        small = noise * spread <= problem.thresholds.strong * scatter.spread
+        reacts = small and slope is not None and slope > EXCUSED * slope_noise
+        return Floor(floor, Response(True, reacts, measured=True))
+    errors = EXCUSED * _rounding_defects(problem, solution, scatter)
+    return Floor(floor, Response(False, True), errors)
 
 
 def _rounding_defects(problem: Problem, solution: Defects, scatter: Scatter) -> Float[Tensor, " r"]:

@@ -10,7 +10,7 @@ from liegg._utils.errors import ArgumentError
 from liegg.decision.controls import CONTROL_DRAWS
 from liegg.polarization.checkpoint import CHECKPOINT_SECONDS
 from liegg.polarization.distributed import TIMEOUT_SECONDS
-from liegg.polarization.rows import Route
+from liegg.polarization.plan import Route
 
 Processes = Literal["all", "alone"]
 Hidden = Literal["refuse", "warn", "ignore"]
@@ -24,6 +24,12 @@ class Run:
     Attributes:
         batch_size: samples per batch if the data does not come in batches; None chooses by their size.
         route: forward (`"jvp"`) or reverse (`"vjp"`) derivatives, plain `"autograd"`, or the cheapest that works (`"auto"`).
+            `"moved"` takes no derivative of the model: images, volumes and sequences are moved both ways along every candidate
+            by a finite step (a pixel), and rows are the change of the output over twice the step.
+            `"finite"`: finite differences along the candidates, two calls of the model for each per batch. Models without
+            derivatives of their own, such as functions of numpy arrays, always take these.
+        budget: for finite differences: most evaluations of a sample by the model. If all samples would take more, fewer are
+            read, evenly spaced ones, and a note says so; see `liegg.polarization.finite.evaluations.expected`.
         bottom: solve only for this many of the smallest defects, which is cheaper for many thousands of
             candidates; the result says how accurate each is, and that the other directions are not known. None for all.
         control_draws: number of re-initialised models; None takes 19, with which a symmetry can be called learned at the 5 %
@@ -52,6 +58,7 @@ class Run:
 
     batch_size: int | None = None
     route: Literal["auto"] | Route = "auto"
+    budget: int | None = None
     bottom: int | None = None
     control_draws: int | None = None
     progress: Callable[[int], object] | None = None
@@ -68,6 +75,11 @@ class Run:
         if self.bottom is not None and self.bottom < 1:
             raise ArgumentError(
                 f"bottom={self.bottom}: expected how many of the smallest defects are wanted, for example bottom=20."
+            )
+        if self.budget is not None and (self.budget < 1 or self.route not in ("auto", "finite")):
+            raise ArgumentError(
+                f"budget={self.budget} with route={self.route!r}: expected a positive number of evaluations, for finite "
+                "differences, for example Run(route='finite', budget=100_000)."
             )
         if self.control_draws is not None and self.control_draws < 2:
             raise ArgumentError(

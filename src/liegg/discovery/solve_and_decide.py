@@ -18,16 +18,19 @@ from liegg.decision.decide import Decision
 from liegg.decision.directions import symmetry_directions
 from liegg.decision.intervals import evidence_notes
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.problem import Problem, noise_floor, pose, solve
+from liegg.discovery.each_output import kept_by_every_output
+from liegg.discovery.problem import Floor, Problem, difference_floor, noise_floor, pose, solve
+from liegg.discovery.saturation import Halves
 from liegg.discovery.verdict import ModelInfo, Verdict, give_verdict
 from liegg.polarization.gram import Gram
+from liegg.polarization.plan import Plan
 from liegg.polarization.rounding_noise import Scatter
-from liegg.polarization.rows import Plan
 from liegg.polarization.sample_blocks import FEWEST
 from liegg.polarization.streaming import PassSums
 from liegg.results.account import account_of
 from liegg.results.accumulated import Accumulated
 from liegg.results.naming import left_open, name_symmetries, questioned
+from liegg.results.standard_families import standard_families
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import tower_of
 from liegg.spectrum.defects import Defects, defects
@@ -51,6 +54,8 @@ def solve_and_decide(
     output_action: Action | None = None,
     smallest: int | None = None,
     measure: Callable[[], Scatter] | None = None,
+    halves: Halves | None = None,
+    single: Callable[[], torch.Tensor | None] | None = None,
 ) -> Symmetries:
     """Everything that follows the pass: solve, decide, name, and record how.
 
@@ -66,17 +71,12 @@ def solve_and_decide(
         output_action: action on the outputs; None for invariance.
         smallest: solve only for this many of the smallest defects; None for all.
         measure: returns how the rows of this model scatter by rounding; see `noise_floor`.
+        halves: returns factors of two halves of the samples, see `saturated`; called only if samples may be too few.
+        single: returns rows of each output at a few samples, see `kept_by_every_output`; None if all outputs are one question.
     """
     problem = pose(sums, action, output_action, thresholds)
     solution, bottom = solve(problem, smallest, info.device)
-    floor = noise_floor(
-        problem,
-        solution,
-        unit=info.unit,
-        slope=info.slope,
-        numbers=math.prod(info.shape),
-        measure=measure,
-    )
+    floor = _floor(problem, solution, how, info, measure)
     if floor.response.still:
         zeros = torch.zeros_like(solution.values)
         solution = replace(solution, values=zeros, sensitivity=0.0)
@@ -93,13 +93,40 @@ def solve_and_decide(
         blocks=blocks,
         bottom=bottom,
         seed=how.seed,
+        error=0.0 if floor.errors is None else float(floor.errors.max()),
     )
-    verdict = give_verdict(problem, accumulated, floor, info, random, smallest=smallest)
+    verdict = give_verdict(
+        problem, accumulated, floor, info, random, smallest=smallest, halves=halves
+    )
+    if single is not None:
+        verdict = kept_by_every_output(verdict, problem, single, unit=info.unit)
     accumulated = replace(
         accumulated, solution=verdict.solution, bottom=_cut(bottom, smallest, problem)
     )
     return _described(
         problem, accumulated, verdict, how, info, output_action=output_action, random=random
+    )
+
+
+def _floor(
+    problem: Problem,
+    solution: Defects,
+    how: Plan,
+    info: ModelInfo,
+    measure: Callable[[], Scatter] | None,
+) -> Floor:
+    """The noise floor: of finite differences always measured, of derivatives where a grade depends on it."""
+    steps = how.steps
+    if steps is not None and not steps.piecewise and measure is not None:
+        noise = {"slope": info.slope, "slope_noise": steps.slope_noise}
+        return difference_floor(problem, solution, measure(), **noise)
+    return noise_floor(
+        problem,
+        solution,
+        unit=info.unit,
+        slope=info.slope,
+        numbers=math.prod(info.shape),
+        measure=measure,
     )
 
 
@@ -191,6 +218,8 @@ def _described(
     sums, action = problem.sums, problem.action
     verdict, coefficients, identification = _named(problem, accumulated, verdict)
     decision, intervals = verdict.decision, verdict.bounds
+    more = standard_families(action, accumulated, decision)
+    decision = replace(decision, reasons=(*decision.reasons, *more))
     bottom = accumulated.bottom
     spectrum = None
     if action.size <= STORED_SPECTRUM:
@@ -219,7 +248,7 @@ def _described(
             spectrum=spectrum,
             identification=identification,
         ),
-        settings=_settings(problem, accumulated, how, info),
+        settings=_settings(problem, accumulated, how, info) | verdict.settings,
         notes=tuple(
             map(
                 as_remark,

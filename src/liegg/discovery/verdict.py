@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import torch
 
@@ -10,10 +11,13 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.actions import Displacement
 from liegg.decision.controls import RandomControl
 from liegg.decision.decide import DataFacts, Decision, decide, reduced, with_certainty
+from liegg.decision.derivative_error import widened
 from liegg.decision.intervals import Bootstrap, bootstrap, certainty
 from liegg.decision.noise_floor import Response
-from liegg.decision.rank import Evidence, evidence
+from liegg.decision.rank import Evidence, evidence, rule, scale
+from liegg.decision.thresholds import Thresholds
 from liegg.discovery.problem import Floor, Problem
+from liegg.discovery.saturation import Halves, carrying_blocks, saturated
 from liegg.inputs.hidden_derivatives import HiddenChange
 from liegg.polarization.streaming import PassSums
 from liegg.results.accumulated import Accumulated
@@ -21,6 +25,9 @@ from liegg.spectrum.defects import TRIVIAL_TOLERANCE, Defects
 
 ROUNDING_UNITS = 100.0
 """Rounding units of its size within which the spread of an output is rounding: data on one orbit of an exact symmetry."""
+
+FEW_BLOCKS = 3.0
+"""Blocks of samples that must carry what a direction changes; with fewer, a handful of samples decides it."""
 
 UNCERTAIN_ANGLE, UNSTABLE_ANGLE = 0.35, 0.5
 """Angle in radians by which symmetries may be off before a warning says so, and by which their span may turn from one bootstrap draw
@@ -30,8 +37,8 @@ ROWS_PER_CONSTRAINT = 2
 """Rows of clusters, or of samples that carry the sensitivity, for each direction that is not a symmetry. With fewer, a small defect
 may be a missing constraint."""
 
-SEEN_SHARE = 1e-6
-"""Share of a direction's squared change that half of the samples must show; samples that add no constraint show 0."""
+BLURRED = 0.01
+"""Error of a defect, relative to the defect, from which on it may be the reason that a direction is not counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +57,7 @@ class ModelInfo:
         hidden: change of its output that its derivative does not show; None if not known.
         notes: how it was opened, if that was unusual.
         warnings: what was found wrong before the pass.
+        finite: whether derivatives are finite differences.
     """
 
     dtype: torch.dtype
@@ -63,6 +71,7 @@ class ModelInfo:
     hidden: HiddenChange | None = None
     notes: tuple[Remark, ...] = ()
     warnings: tuple[Remark, ...] = ()
+    finite: bool = False
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -76,6 +85,7 @@ class Verdict:
         complete: the evidence of all directions that were solved for.
         draws: the bootstrap; None without intervals.
         facts: what is known of the data.
+        errors: defect that errors of the derivatives alone can give each direction; None if there is only rounding.
     """
 
     decision: Decision
@@ -84,6 +94,12 @@ class Verdict:
     complete: Evidence
     draws: Bootstrap | None
     facts: DataFacts
+    errors: torch.Tensor | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The errors as JSON values; nothing if there is only rounding."""
+        return {} if self.errors is None else {"errors": self.errors.tolist()}
 
     def with_intervals(self, decision: Decision) -> Decision:
         """A decision with the intervals of its count and of the angle of its span."""
@@ -106,8 +122,31 @@ def give_verdict(
     random: RandomControl | None,
     *,
     smallest: int | None,
+    halves: Halves | None = None,
 ) -> Verdict:
-    """The decision, the solution cut to what was requested, and the intervals of its defects."""
+    """The decision, the solution cut to what was requested, and the intervals of its defects.
+
+    A direction is not exact if errors of the derivatives could hide that it is not.
+    """
+    verdict = _verdict(problem, accumulated, floor, info, random, smallest=smallest, halves=halves)
+    exact = 0 if verdict.decision.undecided else verdict.decision.exact
+    if floor.errors is None or not bool((floor.errors[:exact] > floor.value).any()):
+        return verdict
+    none = replace(floor, value=0.0)
+    return _verdict(problem, accumulated, none, info, random, smallest=smallest, halves=halves)
+
+
+def _verdict(
+    problem: Problem,
+    accumulated: Accumulated,
+    floor: Floor,
+    info: ModelInfo,
+    random: RandomControl | None,
+    *,
+    smallest: int | None,
+    halves: Halves | None,
+) -> Verdict:
+    """The verdict for a floor."""
     sums, thresholds, solution = problem.sums, problem.thresholds, accumulated.solution
     shared = {
         "floor": floor.value,
@@ -116,6 +155,8 @@ def give_verdict(
     }
     draws = bootstrap(accumulated.blocks, solution, floor=floor.value, seed=accumulated.seed)
     bounds = None if draws is None else draws.bounds(level=thresholds.level)
+    if floor.errors is not None:
+        bounds = widened(solution.values, bounds, floor.errors)
     complete = evidence(solution.values, bounds, **shared)
     if smallest is not None and accumulated.bottom is not None and sums.parts is not None:
         # The others were needed for the intervals; copies let go of them.
@@ -132,9 +173,9 @@ def give_verdict(
     if unsolved and at_floor < len(solution.values):
         following = float(solution.values[-1])
     case = evidence(solution.values, bounds, following=following, **shared)
-    facts = _facts(problem, solution, floor, info, unsolved=unsolved)
-    warnings = (*_model_warnings(sums, floor.response, info.hidden), *info.warnings)
-    decision = decide(solution, case, facts, thresholds, warnings=warnings)
+    facts = _facts(problem, solution, floor, info, unsolved=unsolved, halves=halves)
+    warnings = (*_model_warnings(sums, floor.response, info), *info.warnings)
+    decision = _decided(solution, case, facts, thresholds, warnings, floor.errors)
     if bounds is None:
         bounds = torch.full((len(solution.values), 2), torch.nan, dtype=torch.float64)
     verdict = Verdict(
@@ -144,9 +185,65 @@ def give_verdict(
         complete=complete,
         draws=draws,
         facts=facts,
+        errors=None if floor.errors is None else floor.errors[: len(solution.values)],
     )
     verdict = replace(verdict, decision=verdict.with_intervals(decision))
-    return _stable(verdict, sums)
+    return _stable(_carried(verdict, problem), sums)
+
+
+def _carried(verdict: Verdict, problem: Problem) -> Verdict:
+    """The verdict without directions above the floor that a handful of samples decide, if these may exceed the threshold."""
+    decision = verdict.decision
+    if decision.nullity <= decision.exact or verdict.draws is None:
+        return verdict
+    counted = slice(decision.exact, decision.nullity)
+    blocks = carrying_blocks(problem, verdict.solution.directions[counted])
+    numbers = rule(decision.floor, decision.thresholds)
+    high = verdict.complete.high[counted] * scale(decision.response, numbers)
+    few = (blocks < FEW_BLOCKS) & (high > decision.thresholds.threshold)
+    if not bool(few.any()):
+        return verdict
+    number = decision.exact + int(few.nonzero()[0, 0])
+    warning = Diagnosis.FEW_CARRY(
+        directions=decision.nullity - number,
+        carriers=max(1, round(float(blocks[few].min()))),
+        blocks=verdict.draws.weights.shape[1],
+        high=float(verdict.complete.high[counted][few].max()),
+    )
+    return verdict.fewer(number, warning)
+
+
+def _decided(
+    solution: Defects,
+    case: Evidence,
+    facts: DataFacts,
+    thresholds: Thresholds,
+    warnings: tuple[Remark, ...],
+    errors: torch.Tensor | None,
+) -> Decision:
+    """The decision; undecided if nothing is found, but errors of the derivatives hide whether there is something.
+
+    A direction is hidden if it is not counted although its interval reaches down to what would be a strong symmetry, because
+    of these errors.
+    """
+    decision = decide(solution, case, facts, thresholds, warnings=warnings)
+    if errors is None or decision.undecided:
+        return decision
+    place = slice(decision.nullity, len(solution.values))
+    factor = float(scale(case.response, rule(case.floor, thresholds)))
+    low, high, values = (factor * part[place] for part in (case.low, case.high, solution.values))
+    unsure = (low <= thresholds.strong) & (high > thresholds.strong)
+    own = errors[: len(solution.values)][place]
+    unsure &= factor * own > BLURRED * values
+    hidden = int(unsure.sum())
+    if not hidden:
+        return decision
+    largest = float(own[unsure].max())
+    warning = Diagnosis.ERROR_HIDES(directions=hidden, percent=100 * math.sqrt(largest))
+    if decision.nullity:
+        return replace(decision, warnings=(*decision.warnings, warning))
+    unknown = replace(facts, hidden=hidden)
+    return decide(solution, case, unknown, thresholds, warnings=(*warnings, warning))
 
 
 def _stable(verdict: Verdict, sums: PassSums) -> Verdict:
@@ -181,7 +278,13 @@ def _warned(verdict: Verdict, warning: Remark) -> Verdict:
 
 
 def _facts(
-    problem: Problem, solution: Defects, floor: Floor, info: ModelInfo, *, unsolved: int
+    problem: Problem,
+    solution: Defects,
+    floor: Floor,
+    info: ModelInfo,
+    *,
+    unsolved: int,
+    halves: Halves | None,
 ) -> DataFacts:
     """What is known of the data and the model."""
     sums, diagnostics = problem.sums, problem.sums.diagnostics
@@ -195,7 +298,7 @@ def _facts(
         along_one_axis=float(squares[-1] / squares.sum()) if len(squares) else 0.0,
         principal_ratio=math.sqrt(float(squares[-1] / squares[0])) if len(squares) else 1.0,
         active=None if diagnostics is None else diagnostics.active,
-        saturated=partial(_saturated, problem, solution, floor.value),
+        saturated=None if unsolved else partial(saturated, problem, solution, floor.value, halves),
         nonlinearity=info.nonlinearity,
         degenerate=solution.sensitivity == 0
         and len(solution.values) > 0
@@ -213,21 +316,6 @@ def _response(sums: PassSums, solution: Defects, unit: float) -> float:
     return average / variance
 
 
-def _saturated(problem: Problem, solution: Defects, floor: float) -> bool:
-    """Whether each half of the samples constrains every direction above the floor, so that the others are not just unseen."""
-    parts, action = problem.sums.parts, problem.action
-    directions = solution.directions[solution.values > floor]
-    if parts is None or problem.elimination is not None or not len(directions):
-        return False
-    if action.row_action is not action:
-        directions = action.whole_coefficients(directions)
-    changes = [block.r @ directions.mT for block in parts.rows]
-    scale = torch.stack([change.square().sum(0) for change in changes]).sum(0).rsqrt()
-    squares = torch.stack([scale[:, None] * (c.mT @ c) * scale for c in changes])
-    halves = (squares[::2].sum(0), squares[1::2].sum(0))
-    return all(float(torch.linalg.eigvalsh(half)[0]) > SEEN_SHARE for half in halves)
-
-
 def _principal_squares(displacement: Displacement) -> torch.Tensor:
     """Squared sizes of the data along its principal axes, ascending; empty unless the action moves vectors as a whole."""
     if displacement.repeat == 1 or displacement.block.shape[0] != displacement.repeat:
@@ -236,15 +324,17 @@ def _principal_squares(displacement: Displacement) -> torch.Tensor:
     return squares[squares > TRIVIAL_TOLERANCE * squares[-1]]
 
 
-def _model_warnings(
-    sums: PassSums, response: Response, hidden: HiddenChange | None
-) -> tuple[Remark, ...]:
+def _model_warnings(sums: PassSums, response: Response, info: ModelInfo) -> tuple[Remark, ...]:
     """What is wrong with the model."""
-    diagnostics = sums.diagnostics
+    diagnostics, hidden = sums.diagnostics, info.hidden
     ill = diagnostics is not None and diagnostics.kind != "ok"
-    concealed = () if hidden is None or not hidden.found else (hidden.remark,)
+    concealed: tuple[Remark, ...] = ()
+    if hidden is not None and (hidden.found or hidden.nearly):
+        concealed = (hidden.remark if hidden.found else hidden.doubt,)
     if response.measured and not response.reacts and not ill:
-        return (*concealed, Diagnosis.ONLY_ROUNDING())
-    if diagnostics is None or (diagnostics.kind == "flat" and response.reacts):
+        only = Diagnosis.ONLY_NOISE if info.finite else Diagnosis.ONLY_ROUNDING
+        return (*concealed, only())
+    flat = diagnostics is not None and diagnostics.kind == "flat"
+    if diagnostics is None or (flat and (response.reacts or info.finite)):
         return concealed
     return (*concealed, *diagnostics.remarks)

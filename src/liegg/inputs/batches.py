@@ -2,42 +2,48 @@
 
 import math
 from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.utils.data import Dataset, IterableDataset, Subset, default_collate
+from torch.utils.data import DataLoader, Dataset, RandomSampler, SequentialSampler
 
 from liegg._utils.device import DeferredCheck, to_device
 from liegg._utils.errors import (
     ArgumentError,
     DataError,
     EmptyDataError,
-    LieggError,
     OneShotDataError,
     ShapeError,
-    one_line,
 )
-from liegg.inputs.checked_batch import as_tensor, check_finite, check_plain, inputs_of, ragged
+from liegg.inputs.checked_batch import (
+    as_tensor,
+    check_finite,
+    check_plain,
+    inputs_of,
+    ragged,
+    tree_data,
+)
+from liegg.inputs.foreign.jax_function import is_jax_array
+from liegg.inputs.pieces import (
+    BATCH_SIZE,
+    batch_size_for,
+    is_indexed,
+    pieces_of,
+    read_pieces,
+    restored_generators,
+    sample_range,
+)
+from liegg.inputs.structure.packed import Packed
+from liegg.inputs.structure.tree import is_tree
 from liegg.inputs.table import is_table, table_values
 
 Data = Any
 """Tensor, numpy array, DataFrame, Dataset, DataLoader, or any re-iterable of batches."""
-
-BATCH_SIZE = 2048
-"""Most samples per batch: enough that the overhead of a batch no longer counts."""
-
-BATCH_ELEMENTS = 2**21
-"""Most numbers per batch, so that large samples come in small batches: 8 MB in float32."""
-
-GPU_FACTOR = 8
-"""How many times larger batches may be on a GPU, which idles between small ones."""
 
 SPACED_SAMPLES = 16
 """Evenly spaced samples that identify data beyond its first batch."""
@@ -75,9 +81,20 @@ class Batches:
     stride: tuple[int, int] = (0, 1)
 
     @property
+    def packed(self) -> bool:
+        """Whether samples are rows of structured samples, which keep their precision."""
+        return isinstance(self.source, Packed)
+
+    @property
     def count(self) -> int | None:
         """Number of samples of the source; None if it must be counted."""
-        return len(self.source) if _indexed(self.source) else None
+        return len(self.source) if is_indexed(self.source) else None
+
+    @property
+    def spaced(self) -> bool:
+        """Whether evenly spaced samples of all the data can be read."""
+        loader = isinstance(self.source, DataLoader) and reads_everything(self.source)
+        return loader or is_indexed(self.source)
 
     def share(self, rank: int, size: int) -> "Batches":
         """The samples of one of several processes: a range of samples, or every n-th batch.
@@ -91,14 +108,34 @@ class Batches:
         start, stop = self.count * rank // size, self.count * (rank + 1) // size
         return replace(self, start=start, stop=stop)
 
+    def thinned(self, count: int) -> "Batches":
+        """Evenly spaced samples of data that can be indexed, as data of their own.
+
+        Args:
+            count: how many.
+        """
+        places = torch.linspace(0, len(self.source) - 1, count, dtype=torch.float64).long().tolist()
+        if isinstance(self.source, Tensor | np.ndarray):
+            return replace(self, source=self.source[places])
+        if self.packed:
+            return replace(self, source=self.source.chosen(places))
+        return replace(self, source=Subset(self.source, places))
+
     def prepared(self, dtype: torch.dtype | None, device: torch.device | None) -> "Batches":
         """The same data for a model of this dtype on this device; arrays get their batch size."""
+        if self.packed:
+            return replace(self, size=self.size or self._packed_size(device), device=device)
         array = isinstance(self.source, Tensor | np.ndarray)
         device = device or (self.source.device if isinstance(self.source, Tensor) else None)
         size = self.size or (
-            _batch_size(math.prod(self.source.shape[1:]), device) if array else None
+            batch_size_for(math.prod(self.source.shape[1:]), device) if array else None
         )
         return replace(self, size=size, dtype=dtype, device=device)
+
+    def _packed_size(self, device: torch.device | None) -> int | None:
+        """Samples per batch of structured samples; None if they come in batches."""
+        source: Packed = self.source
+        return batch_size_for(source.layout.width, device) if source.indexed else None
 
     def __iter__(self) -> Generator[Float[Tensor, "b ..."], None, None]:
         """Yield the batches; raise a `DataError` that names the first bad sample."""
@@ -120,10 +157,15 @@ class Batches:
     def some(self, count: int, first: Float[Tensor, "b ..."]) -> Float[Tensor, "k ..."]:
         """Evenly spaced samples of all the data, which represent it even if it is sorted; of the first batch if they cannot be indexed.
 
+        A loader that reads all of its data set in batches is indexed through the data set.
+
         Args:
             count: most samples.
             first: the first batch.
         """
+        if isinstance(self.source, DataLoader) and reads_everything(self.source):
+            dataset = _Collated(self.source, self.source.collate_fn)
+            return replace(self, source=dataset).some(count, first)
         if (self.count is not None and self.count <= len(first)) or not self.count:
             places = torch.linspace(0, len(first) - 1, min(count, len(first))).long()
             return first[to_device(places, first.device)]
@@ -139,9 +181,9 @@ class Batches:
         """
         in_order, check = self.count is None, DeferredCheck()
         first, shape, is_first = 0 if in_order else self.start, None, True
-        with _restored_generators(self.source):
-            source = _range(self.source, self.start, self.stop)
-            for index, raw in enumerate(_read(_pieces(source, self.size, self.device))):
+        with restored_generators(self.source.data if self.packed else self.source):
+            source = sample_range(self.source, self.start, self.stop)
+            for index, raw in enumerate(read_pieces(pieces_of(source, self.size, self.device))):
                 batch = as_tensor(inputs_of(raw), first)
                 if batch.shape[0] == 0:
                     continue
@@ -163,7 +205,7 @@ class Batches:
         check.resolve()
         if first == 0 and (in_order or not self.count):
             shape = getattr(self.source, "shape", None)
-            kind = type(self.source).__name__ + (
+            kind = type(self.source.data if self.packed else self.source).__name__ + (
                 "" if shape is None else f" of shape {tuple(shape)}"
             )
             raise EmptyDataError(f"the data holds no sample ({kind}). Pass at least one.")
@@ -177,6 +219,25 @@ class Batches:
         # Convert where fewer bytes are copied.
         smaller = self.dtype is not None and self.dtype.itemsize < batch.dtype.itemsize
         return to_device(batch, self.device, self.dtype if smaller else None).to(dtype=self.dtype)
+
+
+class _Collated(Dataset[Any]):
+    """The samples of a loader one by one, each as its loader collates them."""
+
+    def __init__(self, loader: "DataLoader[Any]", collate: Callable[[list[Any]], Any]) -> None:
+        self.dataset, self.collate = loader.dataset, collate
+
+    def __len__(self) -> int:
+        return len(self.dataset)  # pyright: ignore[reportArgumentType]
+
+    def __getitem__(self, place: int) -> Any:
+        return inputs_of(self.collate([self.dataset[place]]))[0]
+
+
+def reads_everything(loader: "DataLoader[Any]") -> bool:
+    """Whether a loader reads all samples of a data set that can be indexed, in their order or shuffled."""
+    plain = isinstance(loader.sampler, SequentialSampler | RandomSampler)
+    return plain and loader.batch_size is not None and is_indexed(loader.dataset)
 
 
 def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
@@ -201,8 +262,12 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
             f"batch_size={batch_size}: expected a positive number of samples, for example "
             f"batch_size={BATCH_SIZE}."
         )
+    if isinstance(data, Packed):
+        return Batches(data, batch_size)
     if is_table(data):
         data = table_values(data)
+    if is_jax_array(data):
+        data = np.asarray(data)
     if isinstance(data, Tensor):
         check_plain(data)
     if isinstance(data, Tensor | np.ndarray) and data.ndim == 0:
@@ -221,7 +286,9 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
             f"data is a tuple of {len(data)}, which can mean inputs with labels or batches. Pass "
             "data[0] for the inputs alone, list(data) for batches."
         )
-    if isinstance(data, dict | str | bytes) or not isinstance(data, Dataset | Iterable):
+    if is_tree(data):
+        raise tree_data(data, "data")
+    if isinstance(data, str | bytes) or not isinstance(data, Dataset | Iterable):
         raise DataError(
             f"data is a {type(data).__name__}; expected a tensor, a numpy array, a Dataset, a "
             "DataLoader or an iterable of batches. Pass the inputs alone, for example data['x']."
@@ -248,104 +315,3 @@ def affordable(x: Float[Tensor, "b ..."], count: int) -> int:
     """
     few = max(FEWEST_SPACED, SPACED_NUMBERS // max(1, math.prod(x.shape[1:])))
     return min(count, few, len(x))
-
-
-def _batch_size(numbers: int, device: torch.device | None) -> int:
-    """Samples per batch for a number of numbers per sample."""
-    times = GPU_FACTOR if device is not None and device.type == "cuda" else 1
-    return min(times * BATCH_SIZE, max(1, times * BATCH_ELEMENTS // max(1, numbers)))
-
-
-def _indexed(source: Any) -> bool:
-    """Whether samples can be indexed."""
-    mapped = isinstance(source, Dataset) and not isinstance(source, IterableDataset)
-    return isinstance(source, Tensor | np.ndarray) or (mapped and hasattr(source, "__len__"))
-
-
-def _range(source: Any, start: int, stop: int | None) -> Any:
-    """A range of the samples if they can be indexed; else all of them."""
-    if (start == 0 and stop is None) or not _indexed(source):
-        return source
-    if isinstance(source, Tensor | np.ndarray):
-        return source[start:stop]
-    return Subset(source, range(len(source))[start:stop])
-
-
-def _pieces(source: Any, size: int | None, device: torch.device | None) -> Iterable[Any]:
-    """Batches as the source gives them, before any check."""
-    if isinstance(source, Tensor | np.ndarray):
-        step = size or _batch_size(math.prod(source.shape[1:]), device)
-        return (source[start : start + step] for start in range(0, len(source), step))
-    if isinstance(source, Dataset):
-        return _stacked(source, size, device)
-    return source
-
-
-def _read(pieces: Iterable[Any]) -> Iterator[Any]:
-    """What the user's data gives; whatever goes wrong there is a `DataError`, and never the end of the data."""
-    count = 0
-    try:
-        for piece in pieces:
-            yield piece
-            count += 1
-    except (LieggError, torch.OutOfMemoryError):
-        raise
-    except Exception as error:
-        raise DataError(
-            f"the data could not be read after {count} batches: {one_line(error)}. Check that "
-            "iterating over it works."
-        ) from error
-
-
-def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | None) -> Iterator[Any]:
-    """Batches of a Dataset's inputs; labels are ignored."""
-    count = len(dataset) if _indexed(dataset) else None  # pyright: ignore[reportArgumentType]
-    samples = map(
-        inputs_of, iter(dataset) if count is None else map(dataset.__getitem__, range(count))
-    )
-    begin = list(islice(samples, 1))
-    if size is None and begin:  # by the size of the first sample
-        size = _batch_size(math.prod(getattr(begin[0], "shape", ())), device)
-    samples, first = chain(begin, samples), 0
-    while inputs := list(islice(samples, size)):
-        shapes = [tuple(getattr(sample, "shape", ())) for sample in inputs]
-        for index, shape in enumerate(shapes):
-            if shape != shapes[0]:
-                raise ragged(first + index, shape, shapes[0])
-        try:
-            # numpy also stacks read-only and foreign-endian arrays
-            stacked = (
-                np.stack(inputs)
-                if isinstance(inputs[0], np.ndarray | np.generic)
-                else default_collate(inputs)
-            )
-        except TypeError as error:
-            raise DataError(
-                f"sample {first} of the Dataset is a {type(inputs[0]).__name__}; expected a tensor "
-                "or array, or a tuple whose first entry is one. Give the Dataset a transform that "
-                "makes tensors."
-            ) from error
-        yield stacked
-        first += len(inputs)
-
-
-@contextmanager
-def _restored_generators(source: Any) -> Iterator[None]:
-    """Restore the random generators of a source, of a loader's dataset and of its samplers."""
-    batches = getattr(source, "batch_sampler", None)
-    owners = (
-        source,
-        getattr(source, "dataset", None),
-        getattr(source, "sampler", None),
-        batches,
-        getattr(batches, "sampler", None),
-    )
-    generators = [
-        g for owner in owners if isinstance(g := getattr(owner, "generator", None), torch.Generator)
-    ]
-    states = [(generator, generator.get_state()) for generator in generators]
-    try:
-        yield
-    finally:
-        for generator, state in states:
-            generator.set_state(state)

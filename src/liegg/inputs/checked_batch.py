@@ -8,7 +8,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.checks import first_nonfinite
-from liegg._utils.errors import DataError, DtypeError, NonFiniteError, ShapeError
+from liegg._utils.errors import DataError, DtypeError, NonFiniteError, ShapeError, TreeDataError
+from liegg.inputs.foreign.jax_function import is_jax_array
+from liegg.inputs.structure.tree import describe, is_tree
 
 
 def inputs_of(raw: Any) -> Any:
@@ -25,6 +27,8 @@ def inputs_of(raw: Any) -> Any:
 
 def as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
     """Check type and dtype of a batch; arrays are copied, so memory maps are never written."""
+    if is_jax_array(batch):
+        batch = np.asarray(batch)
     if isinstance(batch, np.ndarray):
         if batch.dtype.kind != "f" or batch.dtype.itemsize > 8:  # torch has no long double
             raise _wrong_dtype(batch.dtype)
@@ -35,7 +39,9 @@ def as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
             )
         batch = torch.from_numpy(np.array(batch, dtype=batch.dtype.newbyteorder("="), order="C"))
     if not isinstance(batch, Tensor):
-        hint = "For dictionaries pass the inputs alone, for example [batch['x'] for batch in data]."
+        if is_tree(batch):
+            raise tree_data(batch, f"the batch that starts at sample {first}")
+        hint = "For dictionaries say which tensor moves, for example action={'x': liegg.Linear(3)}."
         if isinstance(batch, int | float):
             hint = "For lists of numbers pass torch.tensor(data)."
         raise DataError(
@@ -52,6 +58,14 @@ def as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
         raise _wrong_dtype(batch.dtype)
     # A tensor created in inference mode cannot be differentiated; its copy can.
     return batch.clone() if batch.is_inference() else batch.detach()
+
+
+def tree_data(tree: Any, what: str) -> TreeDataError:
+    """The error for a tree of tensors in place of a tensor."""
+    return TreeDataError(
+        f"{what} is a {type(tree).__name__}; expected a tensor or array, or a path to what moves. Its tensors are "
+        f"{describe(tree)}: say which one moves, for example action={{'pos': liegg.Affine(3)}}."
+    )
 
 
 def check_plain(tensor: Tensor) -> None:
@@ -77,8 +91,8 @@ def _wrong_dtype(dtype: np.dtype | torch.dtype) -> DtypeError:
     elif dtype.kind in "iub" if numpy else not dtype.is_floating_point:
         remedy = (
             f"{converted} where they are measurements, such as pixels (divided by 255). Labels such as "
-            "token ids or atomic numbers cannot be moved: analyse the part of the model behind its "
-            "embedding"
+            "token ids or atomic numbers cannot be moved: ask at an inner point of the model, with "
+            "at='embeddings' or the name of a layer"
         )
     else:
         remedy = converted

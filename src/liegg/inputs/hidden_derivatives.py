@@ -15,7 +15,7 @@ from liegg._utils.errors import HiddenDerivativeError
 from liegg._utils.precision import coarsest, full_precision_products
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
-from liegg.inputs.short_steps import COARSE, SHORTEST, Steps, halved, make_steps, outside_of
+from liegg.inputs.short_steps import COARSE, LONG, SHORTEST, Steps, halved, make_steps, outside_of
 
 PAIRS, FEWEST_PAIRS = 64, 2
 """Most and fewest pairs of samples between which steps are made."""
@@ -35,10 +35,17 @@ TOO_SHORT = 1e-3
 HALVINGS, SHORT_HALVINGS = 12, 3
 """Most halvings of a long step, and of the shortest one."""
 
+FEWEST_HALVINGS, STEPS_INSIDE = 3, 32.0
+"""Halvings that must be possible, and steps of finite differences that fit into the shortest step: quotients nearer to a jump show
+the jump itself."""
+
 SMOOTH, JUMPS = 1e-4, 0.03
 """Largest relative change that a smooth part, or jumps, may hide.
 
 Honest functions stay below 1e-10 in float64; networks with kinks reach 0.025 before a step is halved."""
+
+NEARLY = 2 / 3
+"""Share of the limit of jumps above which they cannot be excluded: both a step and steep functions without any show 2.9 %."""
 
 SMOOTH_UNITS = 30.0
 """Roots of the rounding unit that a smooth part must exceed in any case: 1 % in float32."""
@@ -83,6 +90,18 @@ class HiddenChange:
         return "the output jumps between samples"
 
     @property
+    def nearly(self) -> bool:
+        """Whether jumps are not found, but cannot be excluded: steep functions without jumps show as much."""
+        return not self.found and self.jumps > NEARLY * jump_limit(self.unit)
+
+    @property
+    def doubt(self) -> Remark:
+        """What a result says where jumps cannot be excluded."""
+        return Diagnosis.JUMPS_NOT_EXCLUDED(
+            percent=100 * self.jumps, limit=100 * jump_limit(self.unit)
+        )
+
+    @property
     def found(self) -> bool:
         """Whether this is more than steps of honest functions show."""
         return self.smooth > smooth_limit(self.unit) or self.jumps > jump_limit(self.unit)
@@ -93,6 +112,7 @@ def hidden_change(
     x: Float[Tensor, "b ..."],
     *,
     moved: Bool[Tensor, "..."] | None = None,
+    movable: Bool[Tensor, "b ..."] | None = None,
     summed: bool = False,
     pairs: int | None = None,
 ) -> HiddenChange | None:
@@ -110,6 +130,8 @@ def hidden_change(
         model: the probed model.
         x: the first batch.
         moved: which numbers of a sample may change; None for all.
+        movable: numbers of the samples that are not context, if there is any; steps between two samples change those
+            that both have.
         summed: whether the question is about the sum of the outputs.
         pairs: number of pairs of samples; by default as many as cost little beside the pass.
 
@@ -127,10 +149,14 @@ def hidden_change(
         (True, 0.4)
     """
     count = affordable_pairs(model, x) if pairs is None else pairs
-    measure = partial(_measure, model, moved=moved, summed=summed)
+    places = evenly_spaced(x, count)
+    known = None if movable is None else movable[places]
+    measure = partial(_measure, model, moved=moved, movable=known, summed=summed)
     try:
         with full_precision_products():
-            return call_within_memory(measure, x[evenly_spaced(x, count)])
+            if known is not None:
+                return measure(x[places])
+            return call_within_memory(measure, x[places])
     except Exception:  # whatever a model does between samples must not break the analysis
         return None
 
@@ -141,6 +167,13 @@ def refuse(model: Model, hidden: HiddenChange) -> NoReturn:
     Raises:
         HiddenDerivativeError: always.
     """
+    if model.finite:
+        raise HiddenDerivativeError(
+            f"the output of {model.name} jumps between samples: finite differences by short steps do not "
+            f"show {100 * hidden.share:.3g} % of its change. Something inside is rounded, looked up or "
+            "chosen. Remove it, or pass run=liegg.Run(hidden='warn') to analyse the function without its "
+            "jumps; sym.about(...) measures finite motions of it."
+        )
     raise HiddenDerivativeError(
         f"the derivative of {model.name} does not show {100 * hidden.share:.3g} % of the change of its "
         f"output between samples: {hidden.kind}, so symmetries of this derivative are those of another "
@@ -185,14 +218,25 @@ def affordable_pairs(model: Model, x: Float[Tensor, "b ..."]) -> int:
 
 
 def _measure(
-    model: Model, x: Float[Tensor, "p ..."], *, moved: Tensor | None, summed: bool
+    model: Model,
+    x: Float[Tensor, "p ..."],
+    *,
+    moved: Tensor | None,
+    movable: Tensor | None,
+    summed: bool,
 ) -> HiddenChange | None:
     """The hidden change on steps from these samples."""
     numbers = torch.finfo(coarsest(x.dtype, model.arithmetic))
-    unit = numbers.eps
-    way = x.roll(max(1, round(PARTNER * len(x))), 0) - x
+    unit = max(numbers.eps, model.noise)
+    partner = max(1, round(PARTNER * len(x)))
+    way = x.roll(partner, 0) - x
     way = way if moved is None else way * moved.to(way)
-    steps = make_steps(model, x, way, unit=unit, summed=summed)
+    context = None
+    if movable is not None:
+        way, context = way * (movable & movable.roll(partner, 0)), moved
+    if model.finite and _rounds(model, way) < FEWEST_HALVINGS:
+        return None
+    steps = make_steps(model, x, way, unit=unit, summed=summed, moved=context)
     near = steps.points.each(lambda part: part[steps.begin])
     far = steps.points.each(lambda part: part[1:])
     outside, slopes = outside_of(near, far, steps.length, unit)
@@ -206,9 +250,16 @@ def _measure(
     steps = replace(
         steps, weights=steps.weights[places], points=steps.points.each(lambda part: part[:, places])
     )
-    smooth = 0.0 if unit > COARSE else _smooth(steps, outside, slopes)
+    # Finite differences at the samples are the derivative of such a model.
+    smooth = 0.0 if unit > COARSE or model.finite else _smooth(steps, outside, slopes)
     settled = smooth > smooth_limit(unit)
     return HiddenChange(smooth, _jumps(steps, outside, slopes, settled=settled), unit)
+
+
+def _rounds(model: Model, way: Float[Tensor, "p ..."]) -> int:
+    """Halvings of a long step until it is as short as the steps of finite differences."""
+    length = LONG * float(way.double().flatten(1).norm(dim=1).median())
+    return int(math.log2(max(length / (STEPS_INSIDE * model.step), 1.0))) if model.step > 0 else 0
 
 
 def _smooth(steps: Steps, outside: Float[Tensor, "k p"], slopes: Float[Tensor, "k p"]) -> float:
@@ -254,4 +305,7 @@ def _jumps(
         return share(outside)
     ratio = float(steps.length[-1]) / steps.unit**SHORTEST
     rounds = min(HALVINGS, math.ceil(math.log2(ratio)) + 4)
+    if steps.model.finite:
+        way = steps.points.x[1:] - steps.points.x[steps.begin]
+        rounds = min(rounds, _rounds(steps.model, way[-1] / steps.length[-1]))
     return share(halved(steps, outside * (weight > 0), rounds, share, limit))

@@ -7,7 +7,7 @@ import copy
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -19,7 +19,12 @@ from liegg._utils.errors import ArgumentError, ModelError
 from liegg._utils.precision import convolves
 from liegg._utils.unwrap_compiled import is_compiled, original, uncompiled, unwrap
 from liegg.inputs.batches import Batches
+from liegg.inputs.counter import Counted, Counter
+from liegg.inputs.foreign.bridge import Bridge
+from liegg.inputs.foreign.protocol import ForeignModel
+from liegg.inputs.foreign.recognise import as_foreign
 from liegg.inputs.reachable import modules_inside
+from liegg.inputs.structure.entry import Convention
 
 
 @dataclass(frozen=True)
@@ -36,15 +41,23 @@ class Model:
             `probe`.
         slope: squared length of the gradient, summed over the outputs, mean over a few samples;
             None if unknown.
+        centre: mean outputs of the same samples in float64; None if unknown.
         convolves: whether it has convolutions or recurrent layers, which some GPUs compute with
             fewer digits.
         arithmetic: coarsest floating point type between input and output; known after `probe`.
         dtypes: all floating point types of the parameters and buffers; see `with_input_dtype`.
+        input_dtype: floating point type in which structured samples are passed to it; None for that of the samples.
         weights: numbers in the parameters and buffers; None for a callable without any.
         notes: remarks on how the model is analysed.
         whole: `[b, *x] -> [b, ...]`, the complete output; None if that is the function itself.
         target: the function's outputs, from the complete ones `[..., b, k]` and the classes `[b]` of
             the unmoved samples; None if there is no `whole`.
+        counter: counts evaluations; None if the model has derivatives of its own, otherwise they are
+            finite differences.
+        noise: noise of the outputs relative to their size, as far as two calls or finite differences
+            show it.
+        step: length of a step of finite differences along any direction; 0 if not known.
+        piecewise: whether it is piecewise constant, so that it has no derivatives at all.
     """
 
     function: Callable[[Tensor], Tensor]
@@ -54,13 +67,24 @@ class Model:
     output_shape: tuple[int, ...] = ()
     in_place: bool = True
     slope: float | None = None
+    centre: Float[Tensor, " c"] | None = field(default=None, compare=False)
     convolves: bool = False
     arithmetic: torch.dtype | None = None
     dtypes: tuple[torch.dtype, ...] = ()
+    input_dtype: torch.dtype | None = None
     weights: int | None = None
     notes: tuple[Remark, ...] = ()
     whole: Callable[[Tensor], Tensor] | None = None
     target: Callable[[Tensor, Tensor], Tensor] | None = None
+    counter: Counter | None = None
+    noise: float = 0.0
+    step: float = 0.0
+    piecewise: bool = False
+
+    @property
+    def finite(self) -> bool:
+        """Whether derivatives are finite differences."""
+        return self.counter is not None
 
     def __call__(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c"]:
         """Outputs of a batch, one row per sample."""
@@ -85,7 +109,8 @@ def eval_view(model: Any) -> Iterator[Model]:
     copied, or a callable uses modules, these are switched to eval mode in place and restored.
 
     Args:
-        model: `nn.Module`, `torch.export.ExportedProgram`, or a callable from batches to batches.
+        model: `nn.Module`, `torch.export.ExportedProgram`, a callable from batches to batches, or a
+            model of another framework, see `liegg.foreign`.
 
     Yields:
         The function with its dtype and device.
@@ -94,12 +119,16 @@ def eval_view(model: Any) -> Iterator[Model]:
         ArgumentError: the model is not callable.
         ModelError: its parameters do not exist yet.
     """
+    foreign = as_foreign(model)
+    if foreign is not None:
+        yield foreign_model(foreign)
+        return
     exported = isinstance(model, torch.export.ExportedProgram)
     model = model.module() if exported else model
     if not callable(model):
         raise ArgumentError(
-            f"model is a {type(model).__name__}; expected an nn.Module, an exported program or a "
-            "function."
+            f"model is a {type(model).__name__}; expected an nn.Module, an exported program, a "
+            "function, an estimator with fit and predict, or a session of onnxruntime."
         )
     compiled = is_compiled(model)
     model = original(model)
@@ -117,8 +146,32 @@ def eval_view(model: Any) -> Iterator[Model]:
         except Exception as error:
             notes = (*notes, Diagnosis.MODEL_NOT_COPIED(error=str(error)))
     owners = [module for module in (model, *modules) if isinstance(module, nn.Module)]
+    convention = getattr(model, "convention", None)  # of structured samples
+    dtype = None
+    if isinstance(convention, Convention):
+        notes, dtype = (*notes, *convention.notes), convention.input_dtype
     with uncompiled(), _eval_in_place(modules):
-        yield replace(with_weights_of(function, name, *owners), notes=notes)
+        yield replace(with_weights_of(function, name, *owners), notes=notes, input_dtype=dtype)
+
+
+def foreign_model(foreign: ForeignModel) -> Model:
+    """A model of another framework as a function of tensors."""
+    model = Model(
+        Bridge(foreign),
+        foreign.name,
+        dtype=foreign.precision,
+        device=torch.device("cpu"),
+        notes=foreign.notes,
+    )
+    return model if foreign.differentiable else with_finite_differences(model)
+
+
+def with_finite_differences(model: Model) -> Model:
+    """The model as one whose derivatives are finite differences; its evaluations are counted."""
+    if model.finite:
+        return model
+    counter = Counter()
+    return replace(model, function=Counted(model.function, counter), counter=counter)
 
 
 def with_weights_of(function: Callable[[Tensor], Tensor], name: str, *owners: nn.Module) -> Model:
@@ -149,7 +202,7 @@ def with_input_dtype(model: Model, batches: Batches) -> Model:
     Returns:
         The model, with a note.
     """
-    if len(model.dtypes) < 2:
+    if len(model.dtypes) < 2 or batches.packed:
         return model
     with closing(iter(batches.prepared(None, model.device))) as iterator:
         x = next(iterator)[:1]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from liegg._utils.device import call_within_memory
@@ -16,7 +16,13 @@ PAIRS = 256
 """Pairs of samples at whose midpoints the model is evaluated."""
 
 
-def nonlinearity(model: Model, x: Float[Tensor, "b ..."], *, pairs: int = PAIRS) -> float | None:
+def nonlinearity(
+    model: Model,
+    x: Float[Tensor, "b ..."],
+    *,
+    movable: Bool[Tensor, "b ..."] | None = None,
+    pairs: int = PAIRS,
+) -> float | None:
     r"""Squared deviation of the model from its linear interpolation, at midpoints between samples.
 
     $$\frac{\mathrm{mean}\,\lVert f(\tfrac{x + x'}{2}) - \tfrac{f(x) + f(x')}{2} \rVert^2}
@@ -27,6 +33,7 @@ def nonlinearity(model: Model, x: Float[Tensor, "b ..."], *, pairs: int = PAIRS)
     Args:
         model: the probed model.
         x: a batch; pairs are neighbours among evenly spaced samples.
+        movable: numbers of the samples that are not context; None for all. Only these are taken from the other sample.
         pairs: most pairs.
 
     Returns:
@@ -37,7 +44,13 @@ def nonlinearity(model: Model, x: Float[Tensor, "b ..."], *, pairs: int = PAIRS)
         >>> nonlinearity(Model(lambda x: x @ torch.ones(3, 1), "sum"), x) < 1e-10
         True
     """
-    return call_within_memory(partial(midpoint_ratio, model), x[evenly_spaced(x, pairs)])
+    places = evenly_spaced(x, pairs)
+    if movable is None:
+        return call_within_memory(partial(midpoint_ratio, model), x[places])
+    some, both = x[places], movable[places] & movable[places].roll(1, 0)
+    ends = torch.where(both, some.roll(1, 0), some)
+    triples = torch.stack([some, ends, torch.where(both, (some + ends) / 2, some)], dim=1)
+    return call_within_memory(partial(_context_ratio, model), triples)
 
 
 def midpoint_ratio(model: Callable[[Tensor], Tensor], x: Float[Tensor, "b ..."]) -> float | None:
@@ -46,5 +59,17 @@ def midpoint_ratio(model: Callable[[Tensor], Tensor], x: Float[Tensor, "b ..."])
         ends, middle = model(torch.cat([x, (x + x.roll(1, 0)) / 2])).double().chunk(2)
     change = float(((ends - ends.roll(1, 0)) / 2).square().sum())
     deviation = float((middle - (ends + ends.roll(1, 0)) / 2).square().sum())
+    known = change > 0 and math.isfinite(change) and math.isfinite(deviation)
+    return deviation / change if known else None
+
+
+def _context_ratio(
+    model: Callable[[Tensor], Tensor], triples: Float[Tensor, "b 3 D"]
+) -> float | None:
+    """The ratio where both ends of a pair have the context of one sample."""
+    with torch.no_grad():
+        y = model(triples.flatten(0, 1)).double().unflatten(0, (-1, 3))
+    change = float(((y[:, 0] - y[:, 1]) / 2).square().sum())
+    deviation = float((y[:, 2] - (y[:, 0] + y[:, 1]) / 2).square().sum())
     known = change > 0 and math.isfinite(change) and math.isfinite(deviation)
     return deviation / change if known else None

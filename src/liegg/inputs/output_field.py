@@ -1,4 +1,4 @@
-"""The field of what a model returns: a key, an attribute, an index, or a function of all of it."""
+"""Select one field of a model's return value: by key, attribute or index, or with a function."""
 
 import dataclasses
 from collections.abc import Callable, Mapping
@@ -13,17 +13,21 @@ from liegg._utils.errors import ArgumentError, DtypeError, one_line
 from liegg.inputs.model import Model
 
 Field = int | str | Callable[[Any], Any] | None
-"""Key of a dictionary, attribute, index of a tuple, or a function; None for the obvious one."""
+"""A dictionary key, an attribute name, a tuple index, several of these joined by dots (`"prediction.energy"`), or a
+function; None selects the obvious field."""
 
 OBVIOUS = "logits"
-"""Field that is analysed unless another one is chosen."""
+"""Field that is analysed by default."""
 
 LISTED_FIELDS = 12
-"""Most fields listed in a message."""
+"""Maximum number of fields listed in a message."""
+
+LARGEST_DEPTH = 4
+"""Fields inside fields that are looked through for the obvious one."""
 
 
 def fields_of(returned: Any) -> dict[Any, Any]:
-    """Fields of what a model returned, by key, name or index; none of a tensor or of a plain object.
+    """Return the fields of a model's return value by key, name or index; tensors and plain objects have none.
 
     >>> fields_of({"a": 1}), fields_of((5, 6))
     ({'a': 1}, {0: 5, 1: 6})
@@ -42,26 +46,29 @@ def fields_of(returned: Any) -> dict[Any, Any]:
     return {name: value for name, value in public if not name.startswith("_")}
 
 
-def with_field(model: Model, returned: Any, field: Field = None) -> tuple[Model, Tensor]:
-    """The model with one field of what it returns as its output.
+def with_field(
+    model: Model, returned: Any, field: Field = None, *, samples: int | None = None
+) -> tuple[Model, Tensor]:
+    """Restrict a model to one field of its return value.
 
     Args:
         model: the model.
-        returned: what it returned for some samples.
-        field: which field; None for the obvious one, with a note unless there is only a tensor.
+        returned: its return value for some samples.
+        field: the field; None selects the obvious one and adds a note, unless the model returns a single tensor.
+        samples: their number.
 
     Returns:
         The model, and its output for these samples.
 
     Raises:
-        ArgumentError: there is no such field, or it does not hold a tensor.
-        DtypeError: no field is obvious.
+        ArgumentError: the field does not exist or is not a tensor.
+        DtypeError: the field is ambiguous.
     """
     if field is None and isinstance(returned, Tensor):
         return model, returned
     notes = model.notes
     if field is None:
-        field = obvious_field(returned, model.name)
+        field = obvious_field(returned, model.name, samples=samples)
         names = _listed([repr(key) for key in fields_of(returned)])
         note = Diagnosis.OBVIOUS_FIELD(field=repr(field), fields=names)
         notes = (*notes, note)
@@ -74,15 +81,18 @@ def _picked(function: Callable[[Tensor], Any], field: Field, name: str, x: Tenso
     return pick_field(function(x), field, name)
 
 
-def obvious_field(returned: Any, name: str) -> int | str:
-    """The field to analyse if none was chosen: `logits`, or the only floating point tensor.
+def obvious_field(returned: Any, name: str, *, samples: int | None = None) -> int | str:
+    """Return the field to analyse by default: `logits`, or the only floating point tensor with a row per sample.
+
+    Nested fields are searched if no tensor is found at the top.
 
     Args:
-        returned: what the model returned; not a tensor.
-        name: of the model.
+        returned: the model's return value; not a tensor.
+        name: name of the model.
+        samples: for how many samples it was returned; None if not known.
 
     Raises:
-        DtypeError: there is no such field, or several.
+        DtypeError: no field, or more than one field, qualifies.
 
     Examples:
         >>> import torch
@@ -93,10 +103,17 @@ def obvious_field(returned: Any, name: str) -> int | str:
     """
     inside = fields_of(returned)
     floating = [key for key, value in inside.items() if _is_floating(value)]
-    if OBVIOUS in floating:
-        return OBVIOUS
-    if len(floating) == 1:
-        return floating[0]
+    if not floating:
+        nested = paths_of(returned)
+        floating = [key for key, value in nested.items() if _is_floating(value)]
+        inside = nested if floating else inside
+    chosen = [key for key in floating if str(key).rpartition(".")[2] == OBVIOUS]
+    if len(chosen) == 1:
+        return chosen[0]
+    per_sample = [key for key in floating if inside[key].shape[:1] == (samples,)]
+    for keys in (floating, per_sample):
+        if len(keys) == 1:
+            return keys[0]
     choice = next((key for key in floating if isinstance(key, int | str)), None)
     if choice is None:
         advice = "Return a tensor, or pass a function that returns one: output=lambda y: ..."
@@ -106,16 +123,29 @@ def obvious_field(returned: Any, name: str) -> int | str:
     raise DtypeError(f"{name} returned {describe(returned)}; expected one tensor. {advice}")
 
 
+def paths_of(returned: Any, depth: int = LARGEST_DEPTH) -> dict[str, Any]:
+    """What lies inside fields, and fields of fields, by its path.
+
+    >>> paths_of({"a": {"b": 1}, "c": (2, 3)})
+    {'a.b': 1, 'c.0': 2, 'c.1': 3}
+    """
+    found: dict[str, Any] = {}
+    for key, value in fields_of(returned).items():
+        deeper = paths_of(value, depth - 1) if depth > 1 else {}
+        found |= {f"{key}.{path}": one for path, one in deeper.items()} or {str(key): value}
+    return found
+
+
 def pick_field(returned: Any, field: Field, name: str) -> Tensor:
-    """The tensor in a field of what a model returned.
+    """Return the tensor in one field of a model's return value.
 
     Args:
-        returned: what the model returned.
+        returned: the model's return value.
         field: which field.
-        name: of the model.
+        name: name of the model.
 
     Raises:
-        ArgumentError: there is no such field, or it does not hold a tensor.
+        ArgumentError: the field does not exist or is not a tensor.
 
     Examples:
         >>> import torch
@@ -135,12 +165,12 @@ def pick_field(returned: Any, field: Field, name: str) -> Tensor:
 
 
 def find_field(returned: Any, field: int | str | Callable[[Any], Any], name: str) -> Any:
-    """What is in a field of what a model returned; raise `ArgumentError` if there is no such field."""
+    """Return the value of a field; raise `ArgumentError` if the field does not exist."""
     return _apply(returned, field, name) if callable(field) else _look_up(returned, field, name)
 
 
 def field_settings(field: Field) -> int | str | None:
-    """A field as a JSON value; a function becomes its name with parentheses.
+    """Convert a field to a JSON value; a function becomes its name with parentheses.
 
     >>> field_settings("logits"), field_settings(1), field_settings(fields_of)
     ('logits', 1, 'fields_of()')
@@ -154,7 +184,7 @@ def field_settings(field: Field) -> int | str | None:
 
 
 def field_words(setting: int | str | None) -> str:
-    """A stored field in words; empty for none.
+    """Describe a stored field in words; empty if there is none.
 
     >>> field_words("logits"), field_words(1), field_words("first()"), field_words("<lambda>()")
     ("'logits'", 'entry 1', 'first(output)', 'a function of the output')
@@ -169,12 +199,12 @@ def field_words(setting: int | str | None) -> str:
 
 
 def is_function(setting: int | str | None) -> bool:
-    """Whether `field_settings` wrote down a function, which cannot be called again."""
+    """Whether the stored field was a function, which cannot be restored."""
     return isinstance(setting, str) and setting.endswith("()")
 
 
 def describe(value: Any) -> str:
-    """What a value is, with its fields.
+    """Describe the type of a value and its fields.
 
     >>> import torch
     >>> describe({"a": torch.ones(2, 3), "b": None})
@@ -190,22 +220,22 @@ def describe(value: Any) -> str:
 
 
 def _apply(returned: Any, function: Callable[[Any], Any], name: str) -> Any:
-    """What a function of the user makes of everything that a model returned."""
+    """Apply the user's function to the model's return value."""
     try:
         return function(returned)
     except Exception as error:
         raise ArgumentError(
             f"the function {field_settings(function)} failed on what {name} returned, "
-            f"{describe(returned)}: {one_line(error)}. It is called with all of that, and must return a "
-            "tensor."
+            f"{describe(returned)}: {one_line(error)}. The function receives the complete return value and "
+            "must return a tensor."
         ) from error
 
 
 def _look_up(returned: Any, field: int | str, name: str) -> Any:
-    """The value of a key, an attribute or an index."""
+    """Return the value of a key, an attribute or an index."""
     if isinstance(returned, Tensor):
         raise ArgumentError(
-            f"{name} returned one tensor, which has no field {field!r}. Leave it out, or pass a function "
+            f"{name} returned a single tensor, which has no field {field!r}. Leave output out, or pass a function "
             "such as lambda y: y[:, :10] in Python."
         )
     inside = fields_of(returned)
@@ -216,15 +246,26 @@ def _look_up(returned: Any, field: int | str, name: str) -> Any:
     try:  # the last entry of a tuple; outputs of transformers by index; attributes that are computed
         return returned[key] if by_key else getattr(returned, key)
     except (LookupError, TypeError, AttributeError) as error:
+        first, dot, rest = str(field).partition(".")
+        if dot and first and rest:
+            return _look_up(_look_up(returned, _as_key(first), name), _as_key(rest), name)
         usual = next((key for key, value in inside.items() if isinstance(value, Tensor)), None)
+        if usual is None:
+            nested = paths_of(returned).items()
+            usual = next((path for path, value in nested if isinstance(value, Tensor)), None)
         advice = "" if usual is None else f" Choose for example {usual!r}."
         raise ArgumentError(
             f"there is no field {field!r} in what {name} returned, {describe(returned)}.{advice}"
         ) from error
 
 
+def _as_key(word: str) -> int | str:
+    """A part of a path: an index if it is a number."""
+    return int(word) if word.isdecimal() else word
+
+
 def _access(returned: Any, field: Any) -> str:
-    """How Python reaches a field."""
+    """Python expression that selects a field."""
     by_key = isinstance(returned, Mapping) or isinstance(field, int)
     return f"[{field!r}]" if by_key else f".{field}"
 
@@ -234,19 +275,19 @@ def _is_floating(value: Any) -> bool:
 
 
 def _brief(value: Any) -> str:
-    """Shape and type of a tensor; the kind of anything else."""
+    """Describe a tensor by shape and type, and anything else by its class."""
     if isinstance(value, Tensor):
         return f"{tuple(value.shape)} {str(value.dtype).removeprefix('torch.')}"
     return _kind(value)
 
 
 def _listed(fields: list[str]) -> str:
-    """The first of some fields, and how many follow."""
+    """Join the first fields, and say how many follow."""
     rest = f" and {len(fields) - LISTED_FIELDS} more" if len(fields) > LISTED_FIELDS else ""
     return f"{', '.join(fields[:LISTED_FIELDS])}{rest}"
 
 
 def _kind(value: Any) -> str:
-    """Class of a value with its article."""
+    """Name of a value's class, with its article."""
     name = type(value).__name__
     return "None" if value is None else f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"

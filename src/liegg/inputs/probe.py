@@ -36,9 +36,20 @@ RANDOM_UNITS, MIXING_UNITS, MOST = 100, 1000, 0.1
 """Most rounding units by which two calls, or a sample in and out of a batch, may differ, and most of
 the output's size, which half precision would exceed."""
 
+MIXING_NOISES = 10.0
+"""Differences between two calls by which a sample of a noisy model may differ in and out of a batch."""
+
+NOISY_MIXING = 1e-6
+"""Share of the output's size by which it may do so without derivatives: sums of large terms that cancel, as of kernel methods."""
+
 RANDOM_ADVICE = (
     "Pass the nn.Module itself (it is analysed in eval mode), or call .eval() on what your function "
     "uses, or fix its noise."
+)
+
+NOISE_ADVICE = (
+    "Finite differences take noise of up to 10 %. Fix the seed inside the model, or return the mean of "
+    "several calls."
 )
 
 MIXING_ADVICE = (
@@ -77,47 +88,60 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         )
     places = evenly_spaced(x, PROBE_SAMPLES)
     batch, x = x, x[places]
-    with torch.enable_grad(), record_dtypes() as dtypes:
-        model, raw = with_field(model, call(model.function, x.clone().requires_grad_()))
+    with torch.set_grad_enabled(not model.finite), record_dtypes() as dtypes:
+        leaf = x.clone().requires_grad_(not model.finite)
+        model, raw = with_field(model, call(model.function, leaf), samples=len(x))
     y = _checked_output(raw, x, model.name, places)
     with torch.no_grad():
         again, in_place = _call_again(model.function, x)
-        alone = torch.cat(
-            [call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))]
+        single = [call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))]
+    if any(one.shape[1] != y.shape[1] for one in single):
+        raise BatchMixingError(
+            f"the output of {model.name} has {y.shape[1]} numbers per sample in a batch of {len(x)}, and "
+            f"{single[0].shape[1]} for one sample alone. {MIXING_ADVICE}"
         )
+    alone = torch.cat(single)
     scale = float(y.abs().max()) + torch.finfo(y.dtype).tiny
     arithmetic = coarsest(x.dtype, y.dtype, *dtypes())
     eps = torch.finfo(arithmetic).eps
-    if (change := float((again - y).abs().max()) / scale) > min(RANDOM_UNITS * eps, MOST):
+    noise = float((again - y).abs().max()) / scale
+    if (change := noise) > (MOST if model.finite else min(RANDOM_UNITS * eps, MOST)):
         raise RandomModelError(
             f"two calls of {model.name} on the same {len(x)} samples differ by {change:.1e} of the "
-            f"output's size: the model draws random numbers. {RANDOM_ADVICE}"
+            f"output's size: the model draws random numbers. {NOISE_ADVICE if model.finite else RANDOM_ADVICE}"
         )
-    if (change := float((alone - y).abs().max()) / scale) > min(MIXING_UNITS * eps, MOST):
+    tolerance = max(MIXING_NOISES * noise, NOISY_MIXING) if model.finite else MIXING_UNITS * eps
+    if (change := float((alone - y).abs().max()) / scale) > min(tolerance, MOST):
         raise BatchMixingError(
             f"the output of {model.name} for a sample changes by {change:.1e} of its size when the "
             "other samples of the batch are left out: it mixes samples (batch statistics, a quantised "
             f"layer that scales by the batch, or an operation along axis 0). {MIXING_ADVICE}"
         )
-    slope = 0.0
+    if model.finite:
+        noise = max(noise, change) if max(noise, change) > MIXING_UNITS * eps else 0.0
+        found = {"output_shape": tuple(raw.shape[1:]), "arithmetic": arithmetic, "noise": noise}
+        return replace(model, in_place=in_place, **found)
+    slope, centre = 0.0, None
     if raw.requires_grad:
         samples = batch[evenly_spaced(batch, SLOPE_SAMPLES)]
-        slope = call_within_memory(partial(_slope, model, summed=summed), samples)
+        slope, centre = call_within_memory(partial(slope_and_centre, model, summed=summed), samples)
     if slope is not None and slope * largest**2 <= torch.finfo(arithmetic).tiny ** 2:
         slope = 0.0  # what it does to the output is too small to be a number of this precision
     if slope == 0 and _varies(model, batch, summed=summed):
         raise NotDifferentiableError(
             f"the output of {model.name} changes with the input but carries no derivative: "
             "something inside detaches it (torch.no_grad, .detach(), .numpy(), argmax, rounding). "
-            "Return the differentiable quantity, such as logits."
+            "Return the differentiable quantity, such as logits. Or pass run=liegg.Run(route='finite') for "
+            "finite differences."
         )
     return replace(
         model,
         output_shape=tuple(raw.shape[1:]),
         in_place=in_place,
         slope=slope,
+        centre=centre,
         arithmetic=arithmetic,
-        notes=(*model.notes, *arithmetic_note(arithmetic, x.dtype)),
+        notes=(*model.notes, *arithmetic_note(arithmetic, model.input_dtype or x.dtype)),
     )
 
 
@@ -131,8 +155,10 @@ def _call_again(
     return y, batch._version != version or not torch.equal(batch, x)
 
 
-def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | None:
-    """Mean squared gradient of the outputs' sum (random signs unless `summed`); None on failure."""
+def slope_and_centre(
+    model: Model, x: Float[Tensor, "b ..."], *, summed: bool
+) -> tuple[float | None, Float[Tensor, " c"]]:
+    """Mean squared gradient of the outputs' sum (random signs unless `summed`), None on failure; and the mean outputs."""
     leaf = x.clone().requires_grad_()
     with torch.enable_grad():
         try:
@@ -145,6 +171,7 @@ def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | 
                 f"{leaf.dtype} with gradients on: {error}. Check that model(data).sum().backward() works in "
                 "this dtype on this device, or pass model.float()."
             ) from error
+        centre = y.detach().double().mean(0)
         drawn = torch.randint(0, 2, y.shape, generator=torch.Generator().manual_seed(0))
         signs = torch.ones_like(y) if summed else to_device(2 * drawn - 1, y.device, y.dtype)
         try:
@@ -152,8 +179,8 @@ def _slope(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> float | 
         except torch.OutOfMemoryError:
             raise
         except RuntimeError:
-            return None  # there is no derivative at all, which `rows.plan` reports
-    return float(slope.double().square().sum()) / len(leaf)
+            return None, centre  # there is no derivative at all, which `rows.plan` reports
+    return float(slope.double().square().sum()) / len(leaf), centre
 
 
 def _varies(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> bool:

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from liegg._utils.random import signs_like
+from liegg.inputs.difference_quotient import along
 from liegg.inputs.model import Model
 
 LONG, LONG_IN_HALF_PRECISION = 0.125, 0.25
@@ -20,7 +21,7 @@ SHORTEST, WIDER = 0.4, 16
 COARSE = 1e-4
 """Rounding unit above which short steps show only rounding."""
 
-ROUNDING = 8.0
+STEP_UNITS = 8.0
 """Rounding units, of the output and of gradient times input, that two values may differ by."""
 
 UNEVEN = 1e-3
@@ -41,12 +42,14 @@ class Points(NamedTuple):
         value: a combination of the outputs.
         slope: its gradient.
         size: size of its terms.
+        length: length of the numbers that may change.
     """
 
     x: Float[Tensor, "*s n"]
     value: Float[Tensor, "*s"]
     slope: Float[Tensor, "*s n"]
     size: Float[Tensor, "*s"]
+    length: Float[Tensor, "*s"]
 
     def each(self, change: Callable[[Tensor], Tensor]) -> "Points":
         """The points with every tensor changed."""
@@ -54,11 +57,11 @@ class Points(NamedTuple):
 
     def where(self, chosen: Bool[Tensor, " s"], other: "Points") -> "Points":
         """These points where they are chosen, else the other ones."""
-        x, value, slope, size = (
+        x, value, slope, size, length = (
             torch.where(chosen if one.ndim == 1 else chosen[:, None], one, two)
             for one, two in zip(self, other, strict=True)
         )
-        return Points(x, value, slope, size)
+        return Points(x, value, slope, size, length)
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ class Steps:
         begin: where among the points the steps of each kind begin.
         length: length of the steps of each kind, as a share of the way to the other sample.
         constant: whether only rounding makes the outputs of different samples differ.
+        moved: which numbers of a sample may change; None for all.
     """
 
     model: Model
@@ -84,9 +88,18 @@ class Steps:
     begin: list[int]
     length: Float[Tensor, "k 1"]
     constant: bool
+    moved: Bool[Tensor, "..."] | None = None
 
 
-def make_steps(model: Model, x: Tensor, way: Tensor, *, unit: float, summed: bool) -> Steps:
+def make_steps(
+    model: Model,
+    x: Tensor,
+    way: Tensor,
+    *,
+    unit: float,
+    summed: bool,
+    moved: Bool[Tensor, "..."] | None = None,
+) -> Steps:
     """Make the steps: one evaluation for all of their ends."""
     short, long = unit**SHORTEST, LONG_IN_HALF_PRECISION if unit > COARSE else LONG
     begin, lengths, ends = [0, 1], [long, long], [long, 2 * long]
@@ -101,7 +114,9 @@ def make_steps(model: Model, x: Tensor, way: Tensor, *, unit: float, summed: boo
         weights = torch.ones_like(y[: len(x)]) if summed else _weights(y[: len(x)], unit)
         return weights.repeat(len(lengths) + 1, 1)
 
-    points = _evaluate(model, torch.cat([x, *(x + end * way for end in ends)]), weigh)
+    places = torch.cat([x, *(x + end * way for end in ends)])
+    ways = way.repeat(len(ends) + 1, *[1] * (x.ndim - 1))
+    points = _evaluate(model, places, ways, weigh, moved)
     return Steps(
         model,
         x,
@@ -111,6 +126,7 @@ def make_steps(model: Model, x: Tensor, way: Tensor, *, unit: float, summed: boo
         begin,
         torch.tensor(lengths, dtype=torch.float64, device=x.device)[:, None],
         constant,
+        moved,
     )
 
 
@@ -130,16 +146,33 @@ def _weights(y: Float[Tensor, "p c"], unit: float) -> Float[Tensor, "p c"]:
     return signs_like(y, seed=0) * (spread.min() / spread).to(y.dtype)
 
 
-def _evaluate(model: Model, x: Tensor, weigh: Callable[[Tensor], Tensor]) -> Points:
-    """Combined outputs and their gradients: one forward and one reverse pass."""
-    leaf = x.detach().clone().requires_grad_()
-    with torch.enable_grad():
-        y = model(leaf)
-    weights = weigh(y.detach())
-    slope = torch.autograd.grad(y, leaf, weights, materialize_grads=True)[0]
+def _evaluate(
+    model: Model,
+    x: Tensor,
+    way: Tensor,
+    weigh: Callable[[Tensor], Tensor],
+    moved: Bool[Tensor, "..."] | None = None,
+) -> Points:
+    """Combined outputs and their gradients: one forward and one reverse pass.
+
+    Of a model without derivatives, the part of the gradient along the way, by finite differences.
+    """
+    if model.finite:
+        y, slopes = along(model, x, way, model.step)
+        weights, direction = weigh(y.to(x.dtype)).double(), way.double().flatten(1)
+        square = direction.square().sum(1).clamp_min(torch.finfo(torch.float64).tiny)
+        slope = ((slopes * weights).sum(1) / square)[:, None] * direction
+    else:
+        leaf = x.detach().clone().requires_grad_()
+        with torch.enable_grad():
+            y = model(leaf)
+        weights = weigh(y.detach())
+        slope = torch.autograd.grad(y, leaf, weights, materialize_grads=True)[0]
     terms = y.detach().double() * weights.double()
     size = torch.linalg.vector_norm(terms, dim=1)
-    return Points(x.double().flatten(1), terms.sum(1), slope.double().flatten(1), size)
+    flat = x.double().flatten(1)
+    length = (flat if moved is None else flat * moved.flatten()).norm(dim=-1)
+    return Points(flat, terms.sum(1), slope.double().flatten(1), size, length)
 
 
 def outside_of(
@@ -152,9 +185,9 @@ def outside_of(
     step, change = far.x - near.x, far.value - near.value
     one, other = (near.slope * step).sum(-1), (far.slope * step).sum(-1)
     steepest = torch.maximum(near.slope.norm(dim=-1), far.slope.norm(dim=-1))
-    lengths = near.x.norm(dim=-1)
+    lengths = near.length
     size = torch.maximum(near.size, far.size) + steepest * torch.maximum(lengths, lengths.mean())
-    noise = ROUNDING * unit * torch.maximum(size, size.mean())
+    noise = STEP_UNITS * unit * torch.maximum(size, size.mean())
     above = (change - torch.maximum(one, other) - noise).clamp_min(0)
     below = (torch.minimum(one, other) - change - noise).clamp_min(0)
     return (above - below) / length, torch.maximum(one.abs(), other.abs()) / length
@@ -185,7 +218,9 @@ def halved(
     start, slopes = outside[rows, places], outside_of(near, far, length, steps.unit)[1]
     for _ in range(rounds):
         middle = ((near.x + far.x) / 2).to(steps.like.dtype).unflatten(1, steps.like.shape[1:])
-        centre, length = _evaluate(steps.model, middle, lambda _: weights), length / 2
+        way = (far.x - near.x).to(steps.like.dtype).unflatten(1, steps.like.shape[1:])
+        centre = _evaluate(steps.model, middle, way, lambda _: weights, steps.moved)
+        length = length / 2
         halves = []
         for one, other in ((near, centre), (centre, far)):
             there, steeper = outside_of(one, other, length, steps.unit)

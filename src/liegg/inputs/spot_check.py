@@ -10,7 +10,14 @@ from torch import Tensor
 from liegg._utils.errors import BatchMixingError, RandomModelError
 from liegg._utils.precision import coarsest, full_precision_products, rounding_unit
 from liegg.inputs.model import Model
-from liegg.inputs.probe import MIXING_ADVICE, MIXING_UNITS, MOST, RANDOM_ADVICE, RANDOM_UNITS
+from liegg.inputs.probe import (
+    MIXING_ADVICE,
+    MIXING_NOISES,
+    MIXING_UNITS,
+    MOST,
+    RANDOM_ADVICE,
+    RANDOM_UNITS,
+)
 
 LENIENCE = 10
 """How many times more than in the probe outputs may differ: many samples are drawn, not three."""
@@ -53,7 +60,8 @@ class SpotCheck:
         dtype = coarsest(x.dtype, self.model.arithmetic)
         unit = rounding_unit(dtype, x.device, convolves=self.model.convolves)
         change = (_alone(self.model, x, place) - y[place]).abs().max()
-        return change <= min(LENIENCE * MIXING_UNITS * unit, MOST) * y.abs().max()
+        least = max(MIXING_UNITS * unit, MIXING_NOISES * self.model.noise)
+        return change <= min(LENIENCE * least, MOST) * y.abs().max()
 
     def confirm(self, x: Float[Tensor, "b ..."], first: int) -> None:
         """Call the model again, in full precision, to see what is wrong; nothing if it was rounding.
@@ -73,14 +81,15 @@ class SpotCheck:
             alone, alone_again = (_alone(self.model, x, place) for _ in range(2))
         scale = float(y.abs().max()) + torch.finfo(y.dtype).tiny
         change = max(_distance(again, y), _distance(alone_again, alone)) / scale
-        if change > min(LENIENCE * RANDOM_UNITS * eps, MOST):
+        noise = MIXING_NOISES * self.model.noise
+        if change > min(LENIENCE * max(RANDOM_UNITS * eps, noise), MOST):
             raise RandomModelError(
                 f"two calls of {name} differ by {change:.1e} of the output's size, at sample "
                 f"{first + place} and its batch though not at the first samples: the model draws "
                 f"random numbers. {RANDOM_ADVICE}"
             )
         if (change := _distance(alone, y[place]) / scale) > min(
-            LENIENCE * MIXING_UNITS * eps, MOST
+            LENIENCE * max(MIXING_UNITS * eps, noise), MOST
         ):
             raise BatchMixingError(
                 f"the output of {name} for sample {first + place} changes by {change:.1e} of its "

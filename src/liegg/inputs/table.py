@@ -15,7 +15,7 @@ def is_table(data: Any) -> bool:
     >>> is_table(np.zeros((2, 3)))
     False
     """
-    return hasattr(data, "columns") and callable(getattr(data, "to_numpy", None))
+    return callable(getattr(data, "to_numpy", None)) and hasattr(data, "columns")
 
 
 def column_labels(table: Any) -> list[Any]:
@@ -45,7 +45,8 @@ def table_values(table: Any) -> np.ndarray:
             raise DtypeError(
                 f"column {shown(label)} of the table holds {shown(others[0])}, a {kind}; "
                 "expected real numbers in every column. Leave it out, for example "
-                f"data.drop(columns=[{shown(label)}]), or encode it as numbers."
+                f"data.drop(columns=[{shown(label)}]) in pandas or data.drop({shown(label)}) in polars, or "
+                "encode it as numbers."
             )
     return values.astype(np.float64)
 

@@ -104,7 +104,7 @@ def check_target(target: PlainTarget, y: Float[Tensor, "b ..."], name: str) -> N
             f"target={target!r}: an output of {name} has shape {shape}; expected one axis of classes. "
             f"Choose a place first, for example output=lambda y: y{place}."
         )
-    if target != "margin" and _is_normalised(y.detach().reshape(len(y), -1).double(), y.dtype):
+    if target != "margin" and is_normalised(y.detach().reshape(len(y), -1).double(), y.dtype):
         raise ArgumentError(
             f"target={target!r}: the outputs of {name} are probabilities already (positive, with the sum 1). "
             "Leave target out."
@@ -189,7 +189,7 @@ def _margin(
     return outputs.gather(-1, places) - others
 
 
-def _is_normalised(y: Float[Tensor, "b k"], dtype: torch.dtype) -> bool:
+def is_normalised(y: Float[Tensor, "b k"], dtype: torch.dtype) -> bool:
     """Whether outputs are positive with the sum 1."""
     off = (y.sum(1) - 1).abs().max()
     return bool((y >= 0).all()) and float(off) <= SUM_UNITS * torch.finfo(dtype).eps

@@ -31,7 +31,7 @@ from liegg.polarization.state import PassState, from_tensors, to_tensors
 CHECKPOINT_SECONDS = 30.0
 """Least number of seconds between two checkpoints."""
 
-FORMAT = "6"
+CHECKPOINT_FORMAT = "6"
 """Version of the layout of a checkpoint."""
 
 END = 2**62
@@ -88,10 +88,10 @@ class Checkpoint:
             with safe_open(self.path, framework="pt") as file:
                 header = file.metadata() or {}
                 tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-            if header.get("format") != FORMAT:
+            if header.get("format") != CHECKPOINT_FORMAT:
                 raise CheckpointError(
                     f"{self.path} is a checkpoint of format {header.get('format')}; this version "
-                    f"reads {FORMAT}. Remove it to start over, or finish it with the version that "
+                    f"reads {CHECKPOINT_FORMAT}. Remove it to start over, or finish it with the version that "
                     "wrote it."
                 )
             if header.pop("checksum") != _checksum(tensors, header):
@@ -175,7 +175,7 @@ class Checkpoint:
         """Write the state atomically; a crash leaves the previous checkpoint intact."""
         tensors = to_tensors(state)
         header = {
-            "format": FORMAT,
+            "format": CHECKPOINT_FORMAT,
             "position": str(position),
             "digest": str(int(self._digest)),
             "fingerprint": json.dumps(self.fingerprint),

@@ -13,7 +13,7 @@ from liegg._utils.diagnoses import Diagnosis, Remark, plural
 from liegg._utils.errors import ArgumentError
 from liegg.polarization.output_sketch import Outputs
 
-ROUNDING = 4.0
+STILL_UNITS = 4.0
 """Rounding units within which nothing moves; constants that cancel stay below 3."""
 
 CARRIED = 0.1
@@ -202,7 +202,7 @@ def diagnose(sums: DiagnosticSums, *, dtype: torch.dtype, outputs: Outputs = "ea
     n = sums.samples
     if n == 0:
         raise ArgumentError("no samples were added: the model cannot be diagnosed.")
-    floor, lost = (ROUNDING * torch.finfo(dtype).eps) ** 2, torch.finfo(dtype).tiny ** 2
+    floor, lost = (STILL_UNITS * torch.finfo(dtype).eps) ** 2, torch.finfo(dtype).tiny ** 2
     means = (sums.outputs / n).cpu()
     variances = (sums.squares.cpu() / n - means.square()).clamp_min(0)
     sizes = (sums.shift.cpu() + means).square() + variances

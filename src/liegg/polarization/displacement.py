@@ -83,8 +83,18 @@ def init(action: Action, first: Float[Tensor, "b ..."], blocks: int = 1) -> Inpu
     zeros = moment.new_zeros(blocks, *moment.shape, dtype=torch.float64)
     zero = zeros.new_zeros(())
     precision = torch.promote_types(first.dtype, torch.float32)
-    centre = first[:CENTRE_SAMPLES].detach().mean(0, dtype=precision)
+    centre = _centre(action, first[:CENTRE_SAMPLES].detach(), precision)
     return InputSums(zeros, zero, 0, centre, torch.zeros_like(centre, dtype=torch.float64), zero)
+
+
+def _centre(
+    action: Action, x: Float[Tensor, "b ..."], precision: torch.dtype
+) -> Float[Tensor, "..."]:
+    """Mean of samples, in the numbers that are moved; zero elsewhere."""
+    movable = action.movable(x)
+    if movable is None:
+        return x.mean(0, dtype=precision)
+    return torch.where(movable, x, 0.0).to(precision).sum(0) / movable.sum(0).clamp_min(1)
 
 
 def update(
@@ -110,8 +120,11 @@ def update(
         moments = action.moment(samples, **known)[None]
     # A size is all that is needed of the square, so the batch's own precision is enough.
     precision = torch.promote_types(x.dtype, torch.float32)
-    square = torch.linalg.vector_norm(x, dtype=precision).double().square()
-    apart = x.detach().to(precision) - state.centre
+    movable = action.movable(x)
+    own = x if movable is None else torch.where(movable, x, 0.0)  # context does not count
+    square = torch.linalg.vector_norm(own, dtype=precision).double().square()
+    apart = own.detach().to(precision) - state.centre
+    apart = apart if movable is None else torch.where(movable, apart, 0.0)
     return state._replace(
         moments=state.moments + moments,
         square=state.square + square,

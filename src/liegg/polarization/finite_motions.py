@@ -14,15 +14,16 @@ from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
 from liegg.polarization.output_sketch import combine
-from liegg.polarization.rows import Plan, polarize
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import polarize
 
-SAMPLES = 4
+MOVED_SAMPLES = 4
 """Samples that are moved."""
 
 AGREEMENT = 2.0
 """Largest ratio between two squared changes that agree."""
 
-ROUNDING = 64.0
+CHANGE_UNITS = 64.0
 """Rounding units of the output that a change may be off by."""
 
 SMALL = 0.03
@@ -51,16 +52,17 @@ def finite_motions(
     steps = action.steps(tuple(x.shape[1:]))
     if not bool((steps > 0).any()) or len(x) < 1:
         return None
-    some = x[evenly_spaced(x, min(SAMPLES, len(x)))]
+    some = x[evenly_spaced(x, min(MOVED_SAMPLES, len(x)))]
     return call_within_memory(partial(_compared, model, action, plan, steps), some)
 
 
 def squared_changes(
     model: Model, action: Action, plan: Plan, steps: Float[Tensor, " g"], x: Float[Tensor, "b ..."]
-) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
-    """Mean squared change of the outputs by derivatives and by moving, per candidate with a step."""
+) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"], float]:
+    """Mean squared change of the outputs by derivatives and by moving, per candidate with a step; and the mean squared output."""
     moving = (steps > 0).nonzero()[:, 0]
-    rows = polarize(model, action, x, plan)[0][..., moving.to(x.device)].cpu()
+    rows, y = polarize(model, action, x, plan)
+    rows = rows[..., moving.to(x.device)].cpu()
     promised = (rows * steps[moving]).square().sum(1).mean(0)
     motions = torch.diag(steps)[moving].to(x)
     moved = action.act_all(torch.cat([motions, -motions]), x).flatten(0, 1)
@@ -68,16 +70,17 @@ def squared_changes(
     ahead, behind = replies.unflatten(0, (2, -1))
     changes = (ahead - behind).unflatten(0, (len(moving), len(x))) / 2
     found = combine(changes, plan.outputs, seed=plan.seed)
-    return promised, found.square().sum(2).mean(1).cpu()
+    size = float(y.double().square().sum(1).mean())
+    return promised, found.square().sum(2).mean(1).cpu(), size
 
 
 def _compared(
     model: Model, action: Action, plan: Plan, steps: Float[Tensor, " g"], x: Float[Tensor, "b ..."]
 ) -> Remark | None:
     """The warning for these samples."""
-    promised, found = squared_changes(model, action, plan, steps, x)
+    promised, found, size = squared_changes(model, action, plan, steps, x)
     unit = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
-    rounding = (ROUNDING * unit) ** 2 * float(model(x).double().square().sum(1).mean())
+    rounding = (CHANGE_UNITS * unit) ** 2 * size
     small = max(SMALL * max(float(promised.mean()), float(found.mean())), rounding)
     ratios = ((promised + small) / (found + small)).log().abs()
     if not bool(torch.isfinite(ratios).all()) or float(ratios.max()) <= math.log(AGREEMENT):

@@ -20,7 +20,7 @@ from liegg.polarization.r_factor import RFactor, merge
 RIDGES = (1e-15, 1e-14, 1e-13)
 """Fractions of the diagonal added until a Cholesky factor exists, all far below float32's 1e-10."""
 
-CHUNK = 2048
+ROWS_AT_ONCE = 2048
 """Rows whose products `update_products` holds at once."""
 
 
@@ -96,7 +96,7 @@ def update_products(state: Gram, left: Float[Tensor, "m p"], right: Float[Tensor
     p, q = left.shape[1], right.shape[1]
     (i, k), (j, m) = (torch.triu_indices(n, n, device=left.device) for n in (p, q))
     pairs = torch.zeros(len(i), len(j), dtype=torch.float64, device=left.device)
-    for lefts, rights in zip(left.split(CHUNK), right.split(CHUNK), strict=True):
+    for lefts, rights in zip(left.split(ROWS_AT_ONCE), right.split(ROWS_AT_ONCE), strict=True):
         pairs.addmm_(_pair_products(lefts), _pair_products(rights).mT)
     both = torch.empty(len(i), q, q, dtype=torch.float64, device=left.device)
     both[:, j, m] = pairs

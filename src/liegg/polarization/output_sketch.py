@@ -16,11 +16,12 @@ from torch import Tensor
 from liegg._utils.random import WORD, rademacher
 
 Outputs = Literal["each", "sum"] | int
+"""Which outputs have rows: every one, the paper's sum, or a number of random combinations."""
 
-CHUNK = 4096
+OUTPUTS_AT_ONCE = 4096
 """Outputs that are combined in one product; a multiple of `WORD`."""
 
-NUMBERS = {"cpu": 2**18, "cuda": 2**24}
+PRODUCT_NUMBERS = {"cpu": 2**18, "cuda": 2**24}
 """Numbers in one product, which fit a CPU cache or keep a GPU busy."""
 
 
@@ -97,12 +98,12 @@ def combine(
         return values.sum(2, keepdim=True, dtype=torch.float64)
     count, (directions, samples, width) = int(outputs), values.shape
     result = torch.zeros(samples, count, directions, dtype=torch.float64, device=values.device)
-    room = NUMBERS.get(values.device.type, NUMBERS["cpu"])
-    step = max(1, room // ((count + directions) * min(width, CHUNK)))
+    room = PRODUCT_NUMBERS.get(values.device.type, PRODUCT_NUMBERS["cpu"])
+    step = max(1, room // ((count + directions) * min(width, OUTPUTS_AT_ONCE)))
     for begin in range(0, samples, step):
         piece = values[:, begin : begin + step].transpose(0, 1)
-        for start in range(0, width, CHUNK):
-            columns = slice(start, start + CHUNK)
+        for start in range(0, width, OUTPUTS_AT_ONCE):
+            columns = slice(start, start + OUTPUTS_AT_ONCE)
             signs = combination_signs(
                 len(piece),
                 width,

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -11,9 +12,10 @@ from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
 from liegg.polarization import r_factor
-from liegg.polarization.rows import ROW_ELEMENTS, Plan, polarize, rows_per_sample
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import ROW_ELEMENTS, polarize, rows_per_sample
 
-SAMPLES = 256
+NOISE_SAMPLES = 256
 """Samples at which rows are computed twice."""
 
 EXCUSED = 4.0
@@ -52,7 +54,7 @@ def scatter(
     *,
     unit: float,
     output_action: Action | None = None,
-    samples: int = SAMPLES,
+    samples: int = NOISE_SAMPLES,
 ) -> Scatter:
     r"""Compute rows twice, the second time with every input shifted by one rounding unit.
 
@@ -105,6 +107,8 @@ def _scatter(
     """The scatter at these samples."""
     signs = signs_like(x, seed=plan.seed).double()
     shifted = (x.double() * (1 + unit * signs)).to(x.dtype)
+    movable = action.movable(x)
+    shifted = shifted if movable is None else torch.where(movable, shifted, x)
     (one, y), (other, z) = (
         polarize(model, action, samples, plan, output_action=output_action)
         for samples in (x, shifted)

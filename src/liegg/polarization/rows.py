@@ -1,24 +1,26 @@
-"""Polarization rows, one per sample and output, by forward mode, reverse mode or plain autograd."""
+"""Polarization rows, one per sample and output, by forward mode, reverse mode, plain autograd or finite differences."""
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Literal
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.device import layout
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import ArgumentError, ModelError, ShapeError, one_line
+from liegg._utils.errors import ArgumentError, ModelError, one_line
 from liegg._utils.forward_mode import jvp
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.inputs.model import Model
 from liegg.inputs.probe import PROBE_SAMPLES
+from liegg.polarization.finite.differences import difference_rows
+from liegg.polarization.finite.steps import Steps, choose_steps
 from liegg.polarization.output_sketch import Outputs, combine, cotangents
-
-Route = Literal["jvp", "vjp", "autograd"]
+from liegg.polarization.plan import Plan, Route
 
 TOGETHER_ELEMENTS = {"cpu": 2**24, "cuda": 2**28}
 """Most numbers in the tangents (or gradients) of one pass: 64 MB and 1 GB in float32."""
@@ -28,26 +30,6 @@ ROW_ELEMENTS = 2**24
 
 OUTPUT_COPIES = 4
 """Copies of a batch's outputs in float64 while they are summed."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How rows are computed; fixed before the first batch.
-
-    Attributes:
-        outputs: `"each"`: one row per output; `"sum"`: the paper's row of the summed outputs; `k`:
-            k random ±1 combinations.
-        route: `"jvp"`, `"vjp"` or `"autograd"`.
-        seed: seed of the random combinations.
-        together: directions per pass through the model.
-        notes: why the cheapest route was not used; what would take less memory.
-    """
-
-    outputs: Outputs
-    route: Route
-    seed: int = 0
-    together: int = 1
-    notes: tuple[Remark, ...] = ()
 
 
 def plan(
@@ -90,21 +72,32 @@ def plan(
     if passes == math.prod(model.output_shape) and outputs != "sum":
         outputs = "each"  # exact, and not more expensive than as many combinations
     columns = action.size + (0 if output_action is None else output_action.size)
-    samples = min(len(x), samples_at_once(outputs, model, columns))
-    room = together_on(x, samples * max(x[0].numel(), math.prod(model.output_shape)))
-    x = x[:PROBE_SAMPLES]
-    reference = _reference(model, action, x)
     notes: list[Remark] = []
+    references: dict[int, Tensor] = {}
     if passes * columns > ROW_ELEMENTS:
         size = f"{passes * columns * 8 / 2**30:.1f} GB"
         notes.append(Diagnosis.MANY_ROWS(rows=passes, columns=columns, size=size))
+    if model.finite:
+        _check_finite_route(model, route)
+        steps = choose_steps(model, action, x, outputs=outputs, seed=seed)
+        return Plan(outputs, "finite", seed, notes=tuple(notes), steps=steps)
+    samples = min(len(x), samples_at_once(outputs, model, columns))
+    room = together_on(x, samples * max(x[0].numel(), math.prod(model.output_shape)))
+    x = x[:PROBE_SAMPLES]
+    if route == "moved":
+        _check_steps(action, tuple(x.shape[1:]))
+        return Plan(outputs, route, seed, max(1, min(room // 2, action.size)), tuple(notes))
     cheapest: tuple[Route, ...] = ("jvp", "vjp") if action.size < passes else ("vjp",)
     for candidate in cheapest if route == "auto" else (route,):
         many = {"jvp": min(room, action.size), "vjp": min(room, passes)}.get(candidate, 1)
         reason = ""
         # A model that vmap cannot batch is differentiated in one direction at a time.
         for together in sorted({many, 1}, reverse=True):
-            if not (reason := _why_not(model, action, x, candidate, together, reference)):
+            # Two combinations only where they are batched.
+            count = 2 if candidate == "vjp" and together > 1 else 1
+            if count not in references:
+                references[count] = _reference(model, action, x, count)
+            if not (reason := _why_not(model, action, x, candidate, together, references[count])):
                 return Plan(outputs, candidate, seed, together, tuple(notes))
         if route != "auto":
             raise ModelError(
@@ -146,8 +139,12 @@ def polarize(
         Rows `[b, k, g]`, or `[b, k, m + g]` with an output action of size `m`; and outputs `[b,
         c]`.
     """
-    if plan.route == "jvp":
+    if plan.steps is not None:
+        y, rows = _finite(model, action, x, plan, plan.steps, first)
+    elif plan.route == "jvp":
         y, rows = _forward(model, action, x, plan, first)
+    elif plan.route == "moved":
+        y, rows = _moved(model, action, x, plan, first)
     else:
         y, rows = _reverse(model, action, x, plan, first, halved, precomputed)
     if output_action is None:
@@ -207,10 +204,10 @@ def samples_at_once(outputs: Outputs, model: Model, columns: int) -> int:
     )
 
 
-def _reference(model: Model, action: Action, x: Tensor) -> Float[Tensor, " b"]:
+def _reference(model: Model, action: Action, x: Tensor, count: int) -> Float[Tensor, " b"]:
     """Test rows by plain reverse mode, with which the other routes are compared."""
     try:
-        return _test_rows(model, action, x, "autograd", 1)
+        return _test_rows(model, action, x, "autograd", 1, count)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:
@@ -229,7 +226,8 @@ def _why_not(
         with warnings.catch_warnings():
             # Where torch batches by a slow loop of its own, one direction at a time is faster.
             warnings.filterwarnings("error", message="There is a performance drop")
-            trial = _test_rows(model, action, x, route, together)
+            count = len(reference) // len(x)
+            trial = _test_rows(model, action, x, route, together, count)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # whatever a transform cannot do, plain autograd can
@@ -247,19 +245,42 @@ def _rounding(model: Model, action: Action, x: Tensor) -> float:
     eps = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
     motion = action.field(_test_direction(action).to(x), x).double().flatten(1).norm(dim=1)
     with torch.no_grad():
-        length = x.double().flatten(1).norm(dim=1).clamp_min(torch.finfo(torch.float64).tiny)
+        length = action.moving(x).double().flatten(1).norm(dim=1)
+        length = length.clamp_min(torch.finfo(torch.float64).tiny)
         size = model(x).double().norm(dim=1) / length
     # In half precision a thousand units exceed everything, and every route would agree.
     slope = min(1000 * eps, 0.03) * (model.slope or 0.0) ** 0.5
     return float((motion * (min(1000 * eps, 1e-3) * size + slope)).max())
 
 
-def check_output_action(action: Action, model: Model) -> None:
-    """Raise `ShapeError` unless the output action fits the model's output."""
-    try:
-        action.check(model.output_shape)
-    except ShapeError as error:
-        raise ShapeError(f"output_action does not fit the model's output: {error}") from error
+def replanned(model: Model, action: Action, x: Float[Tensor, "b ..."], plan: Plan) -> Plan:
+    """The plan for other outputs of the same model: finite differences get other steps, nothing else changes."""
+    if plan.steps is None:
+        return plan
+    steps = choose_steps(model, action, x, outputs=plan.outputs, seed=plan.seed)
+    return replace(plan, steps=steps)
+
+
+def _check_finite_route(model: Model, route: str) -> None:
+    """Raise `ArgumentError` if derivatives were requested from a model without any."""
+    if route not in ("auto", "finite"):
+        raise ArgumentError(
+            f"route={route!r}: {model.name} has no derivatives of its own. Use route='finite', or leave "
+            "it out."
+        )
+
+
+def _finite(
+    model: Model, action: Action, x: Tensor, plan: Plan, steps: Steps, first: int
+) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
+    """Central differences along the candidates; of a piecewise constant model all are 0."""
+    with torch.no_grad():
+        y = model(x)
+    if steps.piecewise:
+        count = rows_per_sample(plan.outputs, model)
+        return y, torch.zeros(len(x), count, action.size, dtype=torch.float64, device=x.device)
+    options = {"outputs": plan.outputs, "seed": plan.seed, "first": first}
+    return y, difference_rows(model, action, x, steps.steps, **options)
 
 
 def _forward(
@@ -275,6 +296,31 @@ def _forward(
     if y is None:
         raise ArgumentError("the action has no generator: give it at least one.")
     return y.detach(), torch.cat(columns).permute(1, 2, 0)
+
+
+def _check_steps(action: Action, shape: tuple[int, ...]) -> None:
+    """Raise `ArgumentError` unless every candidate has a finite motion of its own."""
+    if bool((action.steps(shape) <= 0).any()):
+        raise ArgumentError(
+            "route='moved' moves samples by a finite step along every candidate, which images, volumes and sequences have "
+            "(Action.steps). Use route='auto' for this action."
+        )
+
+
+def _moved(
+    model: Model, action: Action, x: Tensor, plan: Plan, first: int
+) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
+    r"""Half the change of the output between both ends of a motion by the step $s$ of a candidate, over $s$."""
+    steps, columns = action.steps(tuple(x.shape[1:])), []
+    y = model(x).detach()
+    for some in torch.diag(steps).split(plan.together):
+        motions, sizes = some.to(x), some.sum(1).to(x.device)
+        moved = action.act_all(torch.cat([motions, -motions]), x).flatten(0, 1)
+        replies = model(moved.to(x.dtype, memory_format=layout(x))).detach().double()
+        ahead, behind = replies.unflatten(0, (2, -1))
+        slopes = (ahead - behind).unflatten(0, (len(some), len(x))) / (2 * sizes[:, None, None])
+        columns.append(combine(slopes, plan.outputs, seed=plan.seed, first=first))
+    return y, torch.cat(columns).permute(1, 2, 0)
 
 
 def _push(
@@ -329,11 +375,11 @@ def _reverse(
 
 
 def _test_rows(
-    model: Model, action: Action, x: Tensor, route: Route, together: int
+    model: Model, action: Action, x: Tensor, route: Route, together: int, count: int
 ) -> Float[Tensor, " b"]:
     """Rows of random combinations of the outputs along one random direction, for any route."""
     h = _test_direction(action)
-    trial = Plan(min(2, math.prod(model.output_shape)), route, together=min(together, 2))
+    trial = Plan(min(count, math.prod(model.output_shape)), route, together=min(together, 2))
     if route == "jvp":
         tangents = action.field(h.to(x), x).expand(trial.together, *x.shape)
         slopes = _push(model, x, tangents, trial.together)[1]

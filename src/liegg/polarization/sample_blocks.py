@@ -25,10 +25,10 @@ from liegg.polarization.r_factor import BLOCK_COLUMNS, RFactor
 COUNT, FEWEST = 32, 12
 """Number of blocks for few candidates, and the fewest that give a meaningful interval."""
 
-COLUMNS = 2048
+SHARED_COLUMNS = 2048
 """Columns of all blocks together up to which there are more than the fewest blocks."""
 
-NUMBERS = 2**22
+ALL_BLOCK_NUMBERS = 2**22
 """Most numbers in the factors of all blocks: 32 MB, which 591 candidates fill."""
 
 PENDING = 256
@@ -59,8 +59,8 @@ class Parts(NamedTuple):
 def count_for(columns: int) -> int:
     """Number of blocks for a number of columns; 1 if memory does not allow enough of them."""
     columns = max(1, columns)
-    count = min(COUNT, max(FEWEST, COLUMNS // columns))
-    return count if count * columns**2 <= NUMBERS else 1
+    count = min(COUNT, max(FEWEST, SHARED_COLUMNS // columns))
+    return count if count * columns**2 <= ALL_BLOCK_NUMBERS else 1
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ that depends neither on their order nor on the batches, and two sketches can be 
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -60,7 +61,10 @@ def init() -> SampleSketch:
 
 
 def update(
-    sketch: SampleSketch, hashes: Int[Tensor, " b"], x: Float[Tensor, "b ..."]
+    sketch: SampleSketch,
+    hashes: Int[Tensor, " b"],
+    x: Float[Tensor, "b ..."],
+    moving: Callable[[Tensor], Tensor] | None = None,
 ) -> SampleSketch:
     """Add the samples of a batch; soon hardly any of them has a hash that is small enough.
 
@@ -68,6 +72,7 @@ def update(
         sketch: the sketch so far.
         hashes: hash of every sample, on the CPU.
         x: the batch.
+        moving: gives the part of samples that lies in clusters or not; None for all of their numbers.
     """
     small = hashes
     if len(sketch.hashes) == SIZE:
@@ -79,7 +84,8 @@ def update(
     places = (hashes <= new[-1]).nonzero().flatten()
     places = places[hashes[places].argsort()]
     chosen = places[torch.searchsorted(hashes[places], new)]
-    return merge(sketch, SampleSketch(new, _projections(x[to_device(chosen, x.device)])))
+    some = x[to_device(chosen, x.device)]
+    return merge(sketch, SampleSketch(new, _projections(some if moving is None else moving(some))))
 
 
 def _smallest(hashes: Int[Tensor, " b"]) -> Int[Tensor, " k"]:

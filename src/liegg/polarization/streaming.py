@@ -23,8 +23,9 @@ from liegg.polarization.diagnostics import Diagnostics, diagnose, init_sums, upd
 from liegg.polarization.displacement import Workspace
 from liegg.polarization.evidence import sample_evidence
 from liegg.polarization.gram import Gram
+from liegg.polarization.plan import Plan
 from liegg.polarization.r_factor import RFactor
-from liegg.polarization.rows import Plan, polarize, samples_at_once
+from liegg.polarization.rows import polarize, samples_at_once
 from liegg.polarization.sample_blocks import BlockAssigner, BlockRows, Parts
 from liegg.polarization.sample_digest import sample_hashes
 from liegg.polarization.state import PassState, RowSums, init_rows
@@ -135,7 +136,7 @@ def plan_pass(
     """
     plan = PassPlan(model, action, row_plan, output_action, assigner, first, None)
     squares = gram.allowed(first.dtype) and output_action is None
-    if not squares or plan.blocks > 1 or row_plan.route == "jvp":
+    if not squares or plan.blocks > 1 or row_plan.forward:
         return plan
     factors = action.outer_factors(torch.empty_like(first[:1])[:, None], first[:1])
     if factors is None:
@@ -146,13 +147,15 @@ def plan_pass(
 def init(plan: PassPlan) -> PassState:
     """The state of no samples."""
     one, columns, blocks, device = plan.blocks == 1, plan.columns, plan.blocks, plan.first.device
-    some = plan.first[: affordable(plan.first, CENTRE_SAMPLES)]
-    outputs = call_within_memory(plan.model, some)
+    centre = plan.model.centre  # any place near the outputs will do
+    if centre is None:
+        some = plan.first[: affordable(plan.first, CENTRE_SAMPLES)]
+        centre = call_within_memory(plan.model, some).double().mean(0)
     return PassState(
         rows=init_rows(columns, device) if one else sample_blocks.init(blocks, columns, device),
         inputs=displacement.init(plan.action, plan.first, blocks),
         output_square=torch.zeros((), dtype=torch.float64, device=device),
-        diagnostics=init_sums(outputs, each=plan.row_plan.outputs == "each"),
+        diagnostics=init_sums(centre[None], each=plan.row_plan.outputs == "each"),
         distinct=torch.zeros(0, dtype=torch.float64),
         sketch=sample_sketch.init(),
     )
@@ -274,7 +277,7 @@ def _batch_sums(
     squared, block, sketch = plan.squares(first + len(x)), None, state.sketch
     if plan.assigner is not None and hashes is not None:
         block = plan.assigner.assign(first, hashes)
-        sketch = sample_sketch.update(sketch, hashes, x)
+        sketch = sample_sketch.update(sketch, hashes, x, plan.action.moving)
     if block is not None and plan.blocks > 1:
         batch = sample_blocks.arrange(rows, block, plan.blocks, squared=squared)
         add_rows = partial(sample_blocks.update, batch=batch)

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.identification import Identification
@@ -16,6 +17,7 @@ from liegg.decision.grades import GRADES
 from liegg.polarization.memory import readable
 from liegg.results.accumulated import Accumulated
 from liegg.results.naming import OWN_DEFECTS, coefficients_within
+from liegg.results.on_output import on_output
 from liegg.spectrum.spectrum import Spectrum, symmetry_bias
 
 NEAREST = 3
@@ -65,6 +67,7 @@ class Account:
         readable: the readable basis of the symmetries, if their algebra has a name: a motion in words with its defect, the interval
             of a motion that was fixed beforehand, and the grade that this defect has among the symmetries. Empty without a name,
             and for results of earlier versions.
+        on_output: what they do to the output, in words; None for invariance, without symmetries, and for outputs without matrices.
     """
 
     words: tuple[str, ...]
@@ -75,6 +78,7 @@ class Account:
     generators: Float[Tensor, "d n n"] | None = None
     output_generators: Float[Tensor, "d m m"] | None = None
     readable: tuple[Candidate, ...] = ()
+    on_output: Remark | None = None
 
 
 def account_of(
@@ -116,7 +120,7 @@ def account_of(
             zip(words_of(action, near, error), near, strict=False), start=nullity
         )
     )
-    none = coefficients.new_zeros(0)
+    none, partners = coefficients.new_zeros(0), accumulated.partners(coefficients)
     return Account(
         words=words_of(action, coefficients, error),
         defects=accumulated.defect(coefficients, trivial_tolerance=tolerance) if nullity else none,
@@ -124,8 +128,16 @@ def account_of(
         candidates=candidates,
         bias=_bias(action, spectrum, identification),
         generators=matrices_of(action, coefficients),
-        output_generators=matrices_of(output_action, accumulated.partners(coefficients)),
+        output_generators=matrices_of(output_action, partners),
         readable=_readable(action, accumulated, decision, identification),
+        on_output=on_output(
+            action,
+            output_action,
+            coefficients,
+            partners,
+            uncertainty=decision.uncertainty,
+            identification=identification,
+        ),
     )
 
 

@@ -1,5 +1,6 @@
 """What a pass over the data leaves: enough to answer questions about any direction."""
 
+import math
 from dataclasses import dataclass, replace
 
 import torch
@@ -9,6 +10,8 @@ from torch import Tensor
 from liegg._utils.linalg import without_zero_rows
 from liegg.actions import Displacement
 from liegg.decision.block_statistics import BlockStatistics
+from liegg.decision.derivative_error import widened
+from liegg.decision.distribution import MeanStatistics
 from liegg.decision.intervals import bootstrap
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
@@ -35,6 +38,8 @@ class Accumulated:
         blocks: the same sums for every block of samples; None without intervals.
         bottom: how the smallest defects were solved for, if only these were wanted; else None.
         seed: of the bootstrap draws.
+        means: of test functions, for a data set; None for a model.
+        error: largest defect that errors of the derivatives alone can give a direction; 0 if there is only rounding.
     """
 
     rows: RFactor | Gram
@@ -45,6 +50,8 @@ class Accumulated:
     blocks: BlockStatistics | None = None
     bottom: Bottom | None = None
     seed: int = 0
+    means: MeanStatistics | None = None
+    error: float = 0.0
 
     @property
     def factor(self) -> Float[Tensor, "p q"]:
@@ -121,6 +128,12 @@ class Accumulated:
             floor: defect below which a direction is exact and has no interval.
             level: nominal coverage.
         """
+        if self.means is not None:
+            return self.means.interval(h, values, scale=self.solution.sensitivity, level=level)
+        if self.error > 0:
+            sampled = replace(self, error=0.0).interval(h, values, floor=floor, level=level)
+            bounds = widened(values, sampled, torch.full_like(values, self.error))
+            return torch.where((values > floor)[:, None], bounds, torch.nan)
         fixed = replace(self.solution, directions=h.to(self.factor), values=values)
         draws = bootstrap(self.blocks, fixed, floor=floor, seed=self.seed, solved=0)
         if self.blocks is None or draws is None:
@@ -130,3 +143,16 @@ class Accumulated:
             unresolved = (values > floor) & (values <= SQUARED_FLOOR)
             bounds[unresolved] = bounds.new_tensor([0.0, SQUARED_FLOOR])
         return bounds
+
+    def means_interval(self, h: Float[Tensor, "d g"], *, level: float) -> tuple[float, float]:
+        """Interval of the mean defect of directions of equal motion, from the means of a data set; NaN for a model.
+
+        Args:
+            h: coefficients of the directions.
+            level: nominal coverage.
+        """
+        scale = self.solution.sensitivity
+        if self.means is None or scale <= 0:
+            return math.nan, math.nan
+        low, high = self.means.test(h).bounds(level)
+        return low / scale, high / scale

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.text import percentage
 from liegg.results.json_values import json_values
 
 HOLDS = 0.05
@@ -103,6 +104,10 @@ class FiniteChange:
         return f"by {digits}{' ' * (self.unit == '%')}{self.unit}"
 
 
+NO_DERIVATIVE = "no derivative"
+"""Grade of motions under a piecewise constant model."""
+
+
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class Answer:
     """How much a model changes under one named motion.
@@ -116,11 +121,13 @@ class Answer:
         effect: change of the output relative to its spread, to first order, for a motion as large as
             the data's spread; NaN if not known.
         grade: `"exact"`, `"strong"`, `"approximate"`, `"weak"` or `"none"`; `"trivial"` if it does
-            not move the data, `"undecided"` if the data does not tell.
+            not move the data, `"undecided"` if the data does not tell, `"no derivative"` if only
+            finite motions tell.
         finite: what finite motions do; None if not measured.
         untrained: defects in re-initialised models; empty if not asked.
         untrained_changed: mean share of predictions that change in them; None without classes.
         equivariance: whether the question is equivariance.
+        of_data: whether it is about the distribution of a data set, without any model.
     """
 
     name: str
@@ -134,11 +141,13 @@ class Answer:
     untrained: tuple[float, ...] = ()
     untrained_changed: float | None = None
     equivariance: bool = False
+    of_data: bool = False
 
     @property
     def holds(self) -> bool | None:
         """Whether the model is invariant (or equivariant) as far as it was tried; None if undecided."""
-        if self.grade in ("trivial", "undecided"):
+        unmeasured = self.grade == NO_DERIVATIVE and self.finite is None
+        if unmeasured or self.grade in ("trivial", "undecided"):
             return None
         if self.finite is not None:
             return self.finite.holds
@@ -187,11 +196,25 @@ class Answer:
         is_word = self.name.split(" ")[0].isalpha()  # not a symbol such as m1
         return text[0].upper() + text[1:] if is_word else text
 
+    @property
+    def changed(self) -> str:
+        """How many predictions change, or how much the output does, in per cent; empty if nothing was moved."""
+        if self.finite is None:
+            return ""
+        if self.finite.share is not None:
+            return percentage(self.finite.share.value)
+        return percentage(
+            0.0 if self.grade == "exact" and self.finite.holds else self.finite.amount
+        )
+
     def _measured(self) -> tuple[Remark, ...]:
         """What the motion does, in the most telling units that were measured."""
         if self.holds is None:
             return (Diagnosis.MOTION_NAMED(motion=self.name),)
         if self.finite is None:
+            if self.of_data:
+                percent = percentage(math.sqrt(max(self.defect, self.interval[1], 0.0)))
+                return (Diagnosis.MOTION_CHANGES_DISTRIBUTION(motion=self.name, percent=percent),)
             percent = percentage(math.sqrt(max(self.defect, 0.0)))
             return (Diagnosis.MOTION_FIRST_ORDER(motion=self.name, percent=percent),)
         size = self.finite.size_in_words()
@@ -216,12 +239,11 @@ class Answer:
             change = "up to" if self.equivariance else "change it by"
             random = f"random motions as large {change} {percentage(finite.random_amount)}"
         values = {"motion": self.name, "size": finite.size_in_words(), "random": random}
-        percent = "0 %" if self.grade == "exact" and finite.holds else percentage(finite.amount)
         if self.equivariance:
-            return Diagnosis.MOTION_CHANGES_EQUIVARIANCE(**values, percent=percent)
-        if percent == "0 %":
+            return Diagnosis.MOTION_CHANGES_EQUIVARIANCE(**values, percent=self.changed)
+        if self.changed == percentage(0.0):
             return Diagnosis.MOTION_CHANGES_NOTHING(**values)
-        return Diagnosis.MOTION_CHANGES_OUTPUT(**values, percent=percent)
+        return Diagnosis.MOTION_CHANGES_OUTPUT(**values, percent=self.changed)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values; NaN and infinities become null."""
@@ -240,6 +262,7 @@ class Answer:
 
 def answer_from_dict(record: dict[str, Any]) -> Answer:
     """Read what `Answer.to_dict` wrote."""
+    record = {"of_data": False} | record  # results of earlier versions lack it
     values = {field.name: record[field.name] for field in fields(Answer)}
     finite = values["finite"]
     return Answer(
@@ -282,17 +305,3 @@ def _array(values: list[Any], missing: float = math.nan) -> Tensor:
 
 def _number(value: float | None) -> float:
     return math.nan if value is None else value
-
-
-def percentage(share: float) -> str:
-    """A share in per cent with the digits that matter.
-
-    >>> percentage(0.1912), percentage(0.0), percentage(0.00034), percentage(2.5)
-    ('19 %', '0 %', '0.034 %', '250 %')
-    """
-    percent = 100 * share
-    if math.isinf(percent):
-        return "∞ %"
-    if percent == 0 or 10 <= percent < 1e5:
-        return f"{percent:.0f} %"
-    return f"{percent:.2g} %"

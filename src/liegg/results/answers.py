@@ -3,7 +3,8 @@
 import math
 
 from liegg._utils.errors import ArgumentError
-from liegg.results.answer import Answer, percentage
+from liegg._utils.text import percent_digits, percentage
+from liegg.results.answer import Answer
 from liegg.results.tables import Column, leading, table_width, wrapped
 
 
@@ -64,16 +65,19 @@ def _size(answer: Answer) -> str:
     return "" if answer.finite is None else answer.finite.size_in_words().removeprefix("by ")
 
 
-def changed_cell(answer: Answer) -> str:
-    """Predictions that change, or the change of the output in multiples of its spread."""
+def changed_cell(answer: Answer, *, otherwise: str = "") -> str:
+    """Predictions that change, with their interval, or the change of the output in multiples of its spread.
+
+    Args:
+        answer: the answer.
+        otherwise: what to write if nothing was moved.
+    """
     if answer.finite is None:
-        return ""
+        return otherwise
     share = answer.finite.share
     if share is None:
-        exact = answer.grade == "exact" and answer.finite.holds
-        return "0 %" if exact else percentage(answer.finite.amount)
-    low, high = (percentage(end).removesuffix(" %") for end in (share.low, share.high))
-    return f"{percentage(share.value)} ({low} to {high})"
+        return answer.changed
+    return f"{answer.changed} ({percent_digits(share.low)} to {percent_digits(share.high)})"
 
 
 def _random(answer: Answer) -> str:
@@ -84,13 +88,21 @@ def _random(answer: Answer) -> str:
 
 
 def _defect(answer: Answer) -> str:
-    if not math.isfinite(answer.defect):
-        return ""
     if answer.grade == "exact":
         return "0"
-    low, high = answer.interval
+    return number_cell(answer.defect, *answer.interval)
+
+
+def number_cell(value: float, low: float, high: float) -> str:
+    """A number with its interval; empty if it is not known.
+
+    >>> number_cell(0.61, 0.54, 0.71), number_cell(0.61, math.nan, math.nan)
+    ('0.61 (0.54 to 0.71)', '0.61')
+    """
+    if not math.isfinite(value):
+        return ""
     ends = f" ({low:.2g} to {high:.2g})" if math.isfinite(low) else ""
-    return f"{answer.defect:.2g}{ends}"
+    return f"{value:.2g}{ends}"
 
 
 def _untrained(answer: Answer) -> str:

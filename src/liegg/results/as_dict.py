@@ -33,6 +33,7 @@ def as_dict(sym: Symmetries) -> dict[str, Any]:
             "vector_fields": sym.vector_fields,
             "candidates": [*map(_in_words, sym.candidates)],
             "readable": [*map(_in_words, sym.account.readable)],
+            "on_output": None if sym.account.on_output is None else sym.account.on_output.to_dict(),
             "generator_words": sym.account.words,
             "candidate_words": None if sym.action.has_matrices else sym.action.words,
             "variance": None if spectrum is None else float(spectrum.values[0]),
@@ -63,6 +64,7 @@ def as_dict(sym: Symmetries) -> dict[str, Any]:
             "verification": None if sym.verification is None else sym.verification.to_dict(),
             "bottom": sym.accumulated.bottom,
             "settings": sym.settings,
+            "distribution": sym.distribution,
             "notes": [note.to_dict() for note in sym.notes],
         }
     )

@@ -99,6 +99,7 @@ class Side:
         algebra: name of the algebra.
         undecided: number of directions that its data does not decide.
         uncertainty: angle in radians by which its directions may be off.
+        of_data: whether it is about a data set, without any model.
     """
 
     model: str
@@ -108,6 +109,7 @@ class Side:
     algebra: str
     undecided: int
     uncertainty: float
+    of_data: bool = False
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -172,6 +174,8 @@ class Comparison:
             sides = zip(self.names, (a, b), strict=True)
             models = " and ".join(name for name, side in sides if side.undecided)
             return (Diagnosis.NOT_COMPARABLE(models=models),)
+        if a.of_data != b.of_data:
+            return tuple(_model_and_data(self))
         if not a.nullity and not b.nullity:
             return (Diagnosis.NEITHER_SYMMETRIC(), *_nearest(self))
         if not self.shared:
@@ -263,6 +267,25 @@ def _shared(comparison: Comparison) -> Remark:
         more=whole.nullity - shared,
         algebra=_algebra(whole),
     )
+
+
+def _model_and_data(comparison: Comparison) -> list[Remark]:
+    """What a model keeps of the symmetries of a data set, what it adds and what it breaks."""
+    first = comparison.a.of_data
+    model, data = comparison.names[::-1] if first else comparison.names
+    total, of_model = (comparison.a, comparison.b) if first else (comparison.b, comparison.a)
+    shared = comparison.shared
+    beyond, broken = of_model.nullity - shared, total.nullity - shared
+    found = [Diagnosis.DATA_HAS_NOTHING_TO_KEEP(data=data)]
+    if total.nullity:
+        algebra = _algebra(total)
+        values = {"shared": shared, "total": total.nullity, "algebra": algebra}
+        found = [Diagnosis.MODEL_KEEPS(model=model, data=data, **values)]
+    if beyond:
+        found.append(Diagnosis.MODEL_BEYOND(beyond=beyond, model=model, data=data))
+    if broken:
+        found.append(Diagnosis.MODEL_BREAKS(broken=broken, model=model, data=data))
+    return found
 
 
 def _nothing_shared(comparison: Comparison) -> list[Remark]:

@@ -32,7 +32,7 @@ def table(comparison: Comparison, *, width: int | None = None) -> str:
     first, second = comparison.names
     lines = [
         *_opening(comparison, width),
-        f"{comparison.question} under {comparison.action}, two models side by side",
+        f"{comparison.question} under {comparison.action}, {_kinds(comparison)} side by side",
         f"  {first}: {_side(comparison.a)}",
         f"  {second}: {_side(comparison.b)}",
         *_angles(comparison),
@@ -55,6 +55,12 @@ def _side(side: Side) -> str:
     undecided = f", {side.undecided} undecided" if side.undecided else ""
     count = f"{plural(side.nullity, 'symmetry')}{interval}{algebra}{undecided}"
     return f"{side.model}, {plural(side.samples, 'sample')}: {count}"
+
+
+def _kinds(comparison: Comparison) -> str:
+    """What is compared."""
+    of_data = comparison.a.of_data + comparison.b.of_data
+    return ("two models", "a data set and a model", "two data sets")[of_data]
 
 
 def _angles(comparison: Comparison) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.text import root_percent
 from liegg.results.layers import LayerDirection, LayerResult, LayerSymmetries, smallest_defect
 from liegg.results.symmetries import Symmetries
 
@@ -76,7 +77,7 @@ def _invariance(result: LayerSymmetries, layers: Sequence[LayerResult]) -> list[
         if not known:
             return notes or [Diagnosis.LAYERS_UNDECIDED(count=len(layers), total=len(layers))]
         nearest = min(known, key=lambda layer: smallest_defect(layer.invariance))
-        defect = percent(smallest_defect(nearest.invariance))
+        defect = root_percent(smallest_defect(nearest.invariance))
         return [
             Diagnosis.LAYERS_WITHOUT_SYMMETRY(
                 model=result.model, layer=label(nearest), percent=defect
@@ -159,7 +160,7 @@ def along_remarks(result: LayerSymmetries, direction: LayerDirection) -> list[Re
     known = [i for i, layer in enumerate(result) if not layer.same and not math.isnan(values[i])]
     if not known:
         return [Diagnosis.LAYERS_DO_NOT_MOVE(name=direction.name)]
-    percents = {i: percent(values[i], floor[i]) for i in known}
+    percents = {i: root_percent(values[i], floor[i]) for i in known}
     if len(known) == 1:
         only = {"layer": label(result[known[0]]), "percent": percents[known[0]]}
         return [Diagnosis.LAYERS_ALONG_ONE(name=direction.name, **only)]
@@ -181,20 +182,6 @@ def along_remarks(result: LayerSymmetries, direction: LayerDirection) -> list[Re
             values_of = {"before": percents[before], "after": percents[after]}
             found.append(diagnosis(layer=layer, **values_of))
     return found
-
-
-def percent(defect: float, floor: float = 0.0) -> str:
-    """Change of the output relative to that along an average direction, for a sentence.
-
-    >>> percent(0.27), percent(1e-30, 1e-26), percent(1.21), percent(4e-6), percent(1e-9)
-    ('52', '0', '110', '0.2', 'less than 0.1')
-    """
-    if defect <= floor:
-        return "0"
-    value = 100 * math.sqrt(defect)
-    if value < 0.1:
-        return "less than 0.1"
-    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def _problems(result: LayerSymmetries, direction: LayerDirection) -> list[Symmetries | None]:

@@ -7,9 +7,10 @@ from typing import Any
 
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark, plural
+from liegg._utils.text import root_percent
 from liegg.results.comparison import Measured, PairedDefect
 from liegg.results.json_values import json_values
-from liegg.results.layer_account import percent, sentences
+from liegg.results.layer_account import sentences
 from liegg.results.layers import LayerDirection, LayerResult, LayerSymmetries, smallest_defect
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import as_html
@@ -250,8 +251,8 @@ def _along(comparison: LayerComparison, i: int) -> list[Remark]:
     if math.isnan(a.value) or math.isnan(b.value):
         return found
     ends = {
-        "a": percent(a.value, a.high if a.exact else 0.0),
-        "b": percent(b.value, b.high if b.exact else 0.0),
+        "a": root_percent(a.value, a.high if a.exact else 0.0),
+        "b": root_percent(b.value, b.high if b.exact else 0.0),
     }
     return [
         *found,

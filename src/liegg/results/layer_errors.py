@@ -1,19 +1,18 @@
 """Which layer breaks a symmetry: the equivariance error that each layer adds under one motion."""
 
 import math
-import shutil
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError
+from liegg._utils.text import percentage
 from liegg.actions import Action
-from liegg.results.answer import percentage
 from liegg.results.json_values import json_values
-from liegg.results.tables import as_html
+from liegg.results.tables import as_html, table_width
 
 Role = Literal[
     "convolution", "pooling", "padding", "nonlinearity", "normalisation", "linear", "block", "other"
@@ -34,15 +33,6 @@ Cause = Literal[
 
 POINTWISE: tuple[Role, ...] = ("nonlinearity", "normalisation")
 """Layers that treat every pixel alike and alone."""
-
-SHOWN = 12
-"""Most layers in the printed table."""
-
-LONGEST_NAME = 22
-"""Most characters of a layer's name in the table; the beginning of a longer one is cut."""
-
-UNNAMED_WIDTH = 120
-"""Columns without a terminal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +57,7 @@ class LayerError:
         resampling: error of moving its output there and back, which no layer is to blame for.
         exact: whether the motion takes pixels to pixels here, so that nothing is interpolated.
         effect: change of the output of the network; NaN if it was not asked for.
+        changed: share of the network's predictions that this error alone changes; NaN without classes.
     """
 
     name: str
@@ -82,6 +73,7 @@ class LayerError:
     resampling: float
     exact: bool
     effect: float = math.nan
+    changed: float = math.nan
 
     def causes(self) -> dict[Cause, float]:
         """The effect of the layer, or the error it adds if effects are not known, divided into causes.
@@ -199,7 +191,7 @@ class LayerErrors:
     @property
     def sentence(self) -> str:
         """The answer: how much the motion changes, and which layer adds most of it."""
-        what = f"{self.motion[:1].upper()}{self.motion[1:]} by {_amount(self.size, self.unit)}"
+        what = f"{self.motion[:1].upper()}{self.motion[1:]} by {self.amount}"
         worst = self.worst
         if self.output <= self.floor:
             more = "; errors of its layers do not reach it" if worst else ""
@@ -256,83 +248,54 @@ class LayerErrors:
             "notes": list(self.notes),
         }
 
-    def lines(self, width: int) -> list[str]:
-        """The sentence, the layers that add most, and the notes.
+    @property
+    def amount(self) -> str:
+        """The size of the motion in words."""
+        return amount(self.size, self.unit)
+
+    @checked()
+    def save(self, folder: str | Path) -> Path:
+        """Write the errors into a folder, which is created if needed; `liegg.load` reads them back."""
+        from liegg.results.layer_errors_storage import save_layer_errors
+
+        return save_layer_errors(self, folder)
+
+    @checked()
+    def report(self, path: str | Path, *, title: str | None = None) -> Path:
+        """Write one self-contained HTML page; see `liegg.report.page.layer_errors.write_layer_errors`."""
+        from liegg.report.page.layer_errors import write_layer_errors
+
+        return write_layer_errors(self, path, title=title)
+
+    @checked()
+    def table(self, *, width: int | None = None, variance: bool = False) -> str:
+        """What `print` shows: the sentence, and the layers that add most.
 
         Args:
-            width: columns, 60 or more.
+            width: columns of a line, from 60 to 200; those of the terminal by default, 120 if there is none.
+            variance: as for other results; errors have no variance of the paper.
         """
-        wrapper = textwrap.TextWrapper(width, subsequent_indent="    ", break_on_hyphens=False)
-        notes = [line for note in self.notes for line in wrapper.wrap(f"note: {note}")]
-        rest = len(self) - min(SHOWN, len(self))
-        more = [f"  … and {rest} more, which add less"] if rest else []
-        return [
-            *wrapper.wrap(self.sentence),
-            "",
-            *_table(self, width),
-            *more,
-            *([""] if notes else []),
-            *notes,
-        ]
+        from liegg.results.layer_errors_text import lines
+
+        return "\n".join(lines(self, table_width(width)))
 
     def __str__(self) -> str:
-        return "\n".join(self.lines(max(60, shutil.get_terminal_size((UNNAMED_WIDTH, 24)).columns)))
+        return self.table()
 
     def __repr__(self) -> str:
-        size = _amount(self.size, self.unit)
-        return f"LayerErrors({self.motion} by {size}, {len(self)} layers, model={self.model!r})"
+        return (
+            f"LayerErrors({self.motion} by {self.amount}, {len(self)} layers, model={self.model!r})"
+        )
 
     def _repr_html_(self) -> str:
         """The table, for notebooks."""
         return as_html(self)
 
 
-def _table(result: LayerErrors, width: int) -> list[str]:
-    """The layers that add most, in the order of the network; columns that do not fit are left out."""
-    weights = {layer.name: (layer.weight, layer.added, layer.total) for layer in result}
-    shown = sorted(result, key=lambda layer: weights[layer.name], reverse=True)[:SHOWN]
-    names = {layer.name for layer in shown}
-    layers = [layer for layer in result if layer.name in names]
-    columns = [
-        ("layer", [_short(layer.name) for layer in layers]),
-        ("cause", [layer.main_cause if layer.weight > result.floor else "" for layer in layers]),
-        ("added", [_share(layer.added, result.floor) for layer in layers]),
-        ("effect", [_share(layer.effect, result.floor) for layer in layers]),
-        ("total", [_share(layer.total, result.floor) for layer in layers]),
-        ("interior", [_share(layer.interior, result.floor) for layer in layers]),
-        ("interpolation", [_share(layer.resampling, result.floor) for layer in layers]),
-    ]
-    widths = [max(len(head), *map(len, cells)) for head, cells in columns]
-    while sum(widths) + 2 * len(widths) > width and len(widths) > 3:
-        widths.pop()
-        columns.pop()
-    rows = [[head for head, _ in columns], *zip(*(cells for _, cells in columns), strict=True)]
-    return ["  " + "  ".join(_padded(row, widths)).rstrip() for row in rows]
-
-
-def _padded(row: Any, widths: list[int]) -> list[str]:
-    """Words to the left, numbers to the right."""
-    return [
-        f"{cell:<{width}}" if column < 2 else f"{cell:>{width}}"
-        for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-    ]
-
-
-def _short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else "…" + name[1 - LONGEST_NAME :]
-
-
-def _share(value: float, floor: float) -> str:
-    """A share in per cent; a dash for none, 0 for rounding."""
-    if math.isnan(value):
-        return "–"
-    return percentage(value if value > floor else 0.0)
-
-
-def _amount(size: float, unit: str) -> str:
+def amount(size: float, unit: str) -> str:
     """A size as people say it.
 
-    >>> _amount(1.0, "pixels"), _amount(90.0, "°"), _amount(25.0, "%"), _amount(0.5, "")
+    >>> amount(1.0, "pixels"), amount(90.0, "°"), amount(25.0, "%"), amount(0.5, "")
     ('1 pixel', '90°', '25 %', '0.5')
     """
     digits = f"{size:.3g}"

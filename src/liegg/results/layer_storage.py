@@ -16,7 +16,7 @@ from liegg.results.layers import LayerResult, LayerSymmetries, Problem
 from liegg.results.record import from_record, to_record
 from liegg.results.symmetries import Symmetries
 
-FORMAT = 3
+LAYERS_FORMAT = 3
 """Version of the layout of stored layers."""
 
 OLDER_FORMATS = (1, 2)
@@ -73,7 +73,7 @@ def layer_files(result: LayerSymmetries) -> dict[str, bytes]:
         for layer in result
     ]
     index = {
-        "format": FORMAT,
+        "format": LAYERS_FORMAT,
         "model": result.model,
         "samples": result.samples,
         "action": result.action.settings(),
@@ -103,7 +103,7 @@ def load_layers(
     given = _Given(action, output_action)
     with storage.damage_named(folder, "a folder of stored layers", "result.save(...)"):
         index = json.loads(storage.read_stored(folder, LAYER_FILES[:1])[LAYER_FILES[0]])
-        storage.check_format(folder, index["format"], FORMAT, OLDER_FORMATS)
+        storage.check_format(folder, index["format"], LAYERS_FORMAT, OLDER_FORMATS)
         if index["format"] in OLDER_FORMATS:
             return _assemble(index, _results_in_folders(index, folder, given), given)
         index, arrays = storage.read_pair(folder, LAYER_FILES)

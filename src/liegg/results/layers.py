@@ -1,6 +1,6 @@
 """The symmetries of every layer, in the order of the network."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -202,37 +202,19 @@ class LayerSymmetries:
         Raises:
             ArgumentError: a name that is not a text, or something that is not a generator of the action.
         """
-        if not isinstance(motions, Mapping):
-            motions = self._named(motions)
-        found = []
-        for name, given in motions.items():
-            if not isinstance(name, str) or not name.strip() or not name.isprintable():
-                raise ArgumentError(
-                    f"about={{{name!r}: ...}}: expected a name of printable letters, such as "
-                    "{'rotation': liegg.so(2)}."
-                )
-            try:
-                h = self.action.as_coefficients(given).to("cpu", torch.float64)
-            except ArgumentError as error:
-                raise ArgumentError(f"about[{name!r}]: {error}") from error
-            if not len(h):
-                raise ArgumentError(f"about[{name!r}] holds no generator; expected one or more.")
-            found.append(LayerDirection(name, of, self.defect(h, of), self.defect_interval(h, of)))
-        return tuple(found)
-
-    def _named(self, names: Any) -> dict[str, Tensor]:
-        """Generators of motions that the action has a word for."""
         from liegg.discovery.about.questions import motions_asked
 
         shape = tuple(self[0].invariance.settings.get("sample") or ())
-        motions = motions_asked(names, self.action, shape)
-        outside = [name for name, motion in motions.items() if motion.action is not None]
-        if outside:
-            raise ArgumentError(
-                f"about={outside[0]!r} is not among the candidates of {self.action!r}, of which alone "
-                "layers know the defects."
-            )
-        return {name: motion.generators for name, motion in motions.items()}
+        found = []
+        for name, motion in motions_asked(motions, self.action, shape).items():
+            if motion.action is not None:
+                raise ArgumentError(
+                    f"about={name!r} is not among the candidates of {self.action!r}. Layers know the "
+                    "defects of their candidates alone."
+                )
+            h = motion.generators
+            found.append(LayerDirection(name, of, self.defect(h, of), self.defect_interval(h, of)))
+        return tuple(found)
 
     @checked()
     def remarks(self, about: Any = None) -> tuple[Remark, ...]:

@@ -7,8 +7,9 @@ from liegg._utils.arguments import checked
 from liegg.actions import Action
 from liegg.results import storage
 from liegg.results.group_storage import load_group
+from liegg.results.layer_errors_storage import load_layer_errors
 from liegg.results.layer_storage import load_layers
-from liegg.results.run_folder import has_group_alone, has_layers_alone
+from liegg.results.run_folder import only_result
 
 
 @checked()
@@ -18,13 +19,13 @@ def load(
     """Read back a stored result; its numbers come back bit for bit, and nothing is computed.
 
     Args:
-        folder: what `Symmetries.save`, `LayerSymmetries.save`, `GroupSymmetries.save` or `liegg discover --out` wrote.
+        folder: what `save` of a result, `liegg discover --out` or `liegg layer-errors --out` wrote.
         action: the candidate generators of a result for an action of your own, which cannot be made from its settings.
         output_action: the same for the action on the outputs.
 
     Returns:
-        `Symmetries`; or `LayerSymmetries` or `GroupSymmetries` if the folder holds layers or a group alone. The layers and the
-        group of a folder that holds more are read by `liegg.results.load_layers` and `liegg.results.load_group`.
+        `Symmetries`; `LayerSymmetries`, `LayerErrors` or `GroupSymmetries` if the folder holds these alone. Beside another
+        result they are read by `liegg.results.load_layers`, `load_layer_errors` and `load_group`.
 
     Raises:
         RecordError: a file is missing, damaged, changed since, or of another format, or the action does not fit.
@@ -35,9 +36,8 @@ def load(
         >>> liegg.load(found.save(tempfile.mkdtemp())).names
         ('output',)
     """
-    read = storage.load
-    if has_layers_alone(folder):
-        read = load_layers
-    elif has_group_alone(folder):
-        read = load_group
+    alone = only_result(folder)
+    if alone == "layer errors":
+        return load_layer_errors(folder, action=action)
+    read = {"layers": load_layers, "group": load_group}.get(alone, storage.load)
     return read(folder, action=action, output_action=output_action)

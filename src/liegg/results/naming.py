@@ -1,6 +1,5 @@
 """The name of the algebra that the symmetries of a result span, and what speaks against it."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import torch
@@ -30,6 +29,9 @@ SAME_SPAN = 1e-6
 OPEN_RESIDUAL, SURELY_OPEN = 0.1, 0.3
 """Part of a bracket of unit generators outside their span from which on the span is open unless its uncertainty explains it, and
 from which on it is open in any case."""
+
+UP_TO_STILL = "up to motions that do not move this data"
+"""Words after the name of a class of algebras that the data cannot tell apart."""
 
 LARGEST_STANDARD = 12
 """Dimension of vectors up to which standard algebras are compared with what the data cannot tell."""
@@ -84,12 +86,13 @@ def questioned(
     """
     if not identification.known or not decision.nullity or not isinstance(action, MatrixAction):
         return identification
-    doubts = [_does_not_hold(identification, action, accumulated, decision)]
+    failing = _does_not_hold(identification, action, accumulated, decision)
+    reasons = [] if failing is None else [failing]
     if _leaves_the_data(action, accumulated, decision):
-        same = [*_same_on_this_data(identification, action, accumulated, decision)]
-        still = len(accumulated.solution.trivial)
-        doubts += same or [Diagnosis.UP_TO_STILL(count=still)]
-    reasons = [doubt for doubt in doubts if doubt is not None]
+        same = _same_on_this_data(identification, action, accumulated, decision)
+        if same is not None and not reasons:
+            return same
+        reasons.append(Diagnosis.UP_TO_STILL(count=len(accumulated.solution.trivial)))
     if not reasons:
         return identification
     return replace(identification, confident=False, reasons=(*identification.reasons, *reasons))
@@ -145,25 +148,29 @@ def _same_on_this_data(
     action: MatrixAction,
     accumulated: Accumulated,
     decision: Decision,
-) -> Iterator[Remark]:
-    """Standard algebras that differ from the span only by directions that do not move the data."""
+) -> Identification | None:
+    """The standard algebra that differs from the span only by directions that do not move the data; None if there is none.
+
+    The data cannot tell the two apart, so that the name is that of a class of algebras, the standard one among them.
+    """
     n = action.ambient - action.homogeneous
     if n > LARGEST_STANDARD:
-        return
+        return None
     solution = accumulated.solution
     still = orthonormal_rows(solution.trivial)
     whole = orthonormal_rows(torch.cat([still, solution.directions[: decision.nullity]]))
-    standard = {f"se({n})": se(n)} if action.homogeneous else {f"so({n})": so(n), f"sl({n})": sl(n)}
-    for name, generators in standard.items():
+    for generators in (se(n),) if action.homogeneous else (so(n), sl(n)):
         given = coefficients_within(action, generators)
         if given is None:
             continue
         rows = orthonormal_rows(given.to(whole))
         outside = float((rows - rows @ whole.mT @ whole).norm(dim=1).max())
         moving = torch.linalg.matrix_rank(rows - rows @ still.mT @ still, atol=SAME_SPAN)
-        same = outside <= max(SAME_SPAN, decision.uncertainty) and int(moving) == decision.nullity
-        if same and name != identification.name:
-            yield Diagnosis.SAME_ON_THIS_DATA(name=name, count=len(still))
+        if outside <= max(SAME_SPAN, decision.uncertainty) and int(moving) == decision.nullity:
+            named = name_symmetries(action, rows, uncertainty=decision.uncertainty)
+            remark = Diagnosis.SAME_ON_THIS_DATA(name=identification.name, count=len(still))
+            return replace(named, name=f"{named.name}, {UP_TO_STILL}", reasons=(remark,))
+    return None
 
 
 def left_open(identification: Identification) -> float | None:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg.results.answer import Answer, Share, percentage
+from liegg.results.answer import Answer, Share
 from liegg.results.json_values import json_values
 
-ROUNDING = 1e-6
+SAME_DEFECT = 1e-6
 """Relative difference of two defects that may be rounding."""
 
 Measure = Literal["predictions", "output", "defect", ""]
@@ -51,7 +51,7 @@ class PairedAnswer:
         """`"a"` or `"b"` if that model clearly changes less; else empty."""
         if self.measure == "defect":
             low, high = self.ratio.low, self.ratio.high
-            return "a" if low > 1 + ROUNDING else "b" if high < 1 - ROUNDING else ""
+            return "a" if low > 1 + SAME_DEFECT else "b" if high < 1 - SAME_DEFECT else ""
         return "a" if self.difference.high < 0 else "b" if self.difference.low > 0 else ""
 
     @property
@@ -67,7 +67,7 @@ class PairedAnswer:
             values |= {"ratio": self._times()}
             clear, open_ = Diagnosis.MOTION_SMALLER_DEFECT, Diagnosis.MOTION_EQUAL_DEFECT
         else:
-            values |= {"one": _told(one), "instead": _number(other), "samples": self._samples()}
+            values |= {"one": _told(one), "instead": other.changed, "samples": self._samples()}
             values |= {"size": self._size(), "points": self._points()}
             clear, open_ = Diagnosis.MOTION_CHANGES_LESS, Diagnosis.MOTION_CHANGES_ALIKE
         return (clear if self.smaller else open_)(**values)
@@ -130,18 +130,8 @@ def _told(answer: Answer) -> str:
     if answer.finite is None:
         return ""
     if answer.finite.share is not None:
-        return f"{_number(answer)} of its predictions"
-    return f"its output by {_number(answer)} of its spread"
-
-
-def _number(answer: Answer) -> str:
-    """How much it changes, in per cent."""
-    if answer.finite is None:
-        return ""
-    share = answer.finite.share
-    if share is None and answer.grade == "exact" and answer.finite.holds:
-        return "0 %"
-    return percentage(answer.finite.amount if share is None else share.value)
+        return f"{answer.changed} of its predictions"
+    return f"its output by {answer.changed} of its spread"
 
 
 NOTHING = Share(math.nan, math.nan, math.nan)

@@ -3,7 +3,7 @@
 import math
 
 from liegg.results.answer import Answer
-from liegg.results.answers import changed_cell
+from liegg.results.answers import changed_cell, number_cell
 from liegg.results.paired_answer import PairedAnswer
 from liegg.results.tables import Column, leading, wrapped
 
@@ -33,13 +33,9 @@ def _name(pair: PairedAnswer, names: tuple[str, str]) -> str:
 
 
 def _changed(answer: Answer) -> str:
-    if answer.finite is None and math.isfinite(answer.defect):
-        return f"δ² {answer.defect:.2g}"
-    return changed_cell(answer)
+    defect = number_cell(answer.defect, math.nan, math.nan)
+    return changed_cell(answer, otherwise=f"δ² {defect}" if defect else "")
 
 
 def _ratio(pair: PairedAnswer) -> str:
-    ratio = pair.ratio
-    if not math.isfinite(ratio.value):
-        return ""
-    return f"{ratio.value:.2g} ({ratio.low:.2g} to {ratio.high:.2g})"
+    return number_cell(pair.ratio.value, pair.ratio.low, pair.ratio.high)

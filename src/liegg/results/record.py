@@ -19,8 +19,10 @@ from liegg.algebra.identification_storage import (
 from liegg.decision.block_statistics import BlockStatistics
 from liegg.decision.controls import Controls, RandomControl, RankTest, ReinitialisedControl
 from liegg.decision.decide import Decision
+from liegg.decision.distribution import DistributionTest, MeanStatistics
 from liegg.decision.intervals import Certainty
 from liegg.decision.thresholds import Thresholds
+from liegg.decision.two_sample import MovedTest
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
 from liegg.results.account import Account, Candidate
@@ -37,6 +39,9 @@ from liegg.spectrum.spectrum import Spectrum
 
 BLOCK_ARRAYS = ("rows", "motions", "total", "samples")
 """Arrays of `BlockStatistics`."""
+
+MEAN_ARRAYS = ("squares", "noise", "coordinates")
+"""Arrays of `MeanStatistics`."""
 
 
 def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -66,6 +71,8 @@ def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
             arrays[f"account.{kind}"] = torch.stack([one.coefficients for one in listed])
     if total.blocks is not None:
         arrays |= {f"blocks.{field}": getattr(total.blocks, field) for field in BLOCK_ARRAYS}
+    if total.means is not None:
+        arrays |= {f"means.{field}": getattr(total.means, field) for field in MEAN_ARRAYS}
     if (control := sym.controls.reinitialised) is not None:
         arrays |= {"reinitialised.along": control.along, "reinitialised.own": control.own}
     arrays |= {f"identification.{field}": array for field, array in name_arrays.items()}
@@ -79,6 +86,7 @@ def to_record(sym: Symmetries) -> tuple[dict[str, Any], dict[str, Tensor]]:
             "blocks_squared": total.blocks is not None and total.blocks.squared,
             "blocks_limit": None if total.blocks is None else total.blocks.limit,
             "seed": total.seed,
+            "means_freedom": None if total.means is None else total.means.freedom,
             "identification": name,
         },
     }
@@ -118,6 +126,10 @@ def from_record(
             squared=stored["blocks_squared"],
             limit=_number(stored.get("blocks_limit"), math.inf),
         )
+    means = None
+    if "means.squares" in arrays:
+        parts = {field: arrays[f"means.{field}"] for field in MEAN_ARRAYS}
+        means = MeanStatistics(**parts, freedom=stored["means_freedom"])
     kind = Gram if stored["gram"] else RFactor
     accumulated = Accumulated(
         rows=kind(arrays["rows"], record["rows"]),
@@ -132,6 +144,8 @@ def from_record(
         blocks=blocks,
         bottom=_bottom(record["bottom"], arrays),
         seed=stored["seed"],
+        means=means,
+        error=max(map(float, record["settings"].get("errors", ())), default=0.0),
     )
     spectrum = None
     if "spectrum.values" in arrays:
@@ -162,6 +176,7 @@ def from_record(
         settings=record["settings"],
         notes=tuple(map(remark_from_dict, record["notes"])),
         answers=Answers(map(answer_from_dict, record.get("answers", ()))),
+        distribution=_distribution(record.get("distribution")),
         _spectrum=spectrum,
     )
 
@@ -180,6 +195,19 @@ def _action(settings: dict[str, Any], given: Action | None, size: int, name: str
             f"{name}={given!r} has {given.size} candidates; the stored result has {size}. Pass the action of the analysis."
         )
     return given
+
+
+def _distribution(record: dict[str, Any] | None) -> DistributionTest | None:
+    """How a data set was tested; None for a model."""
+    if record is None:
+        return None
+    values: dict[str, Any] = dict(record)
+    for name in ("span_p", "next_p", "detectable"):
+        values[name] = _number(record[name], math.nan)
+    for name in ("ratios", "p_values"):
+        values[name] = tuple(_number(one, math.inf) for one in record[name])
+    values["moved"] = tuple(MovedTest(**one) for one in record["moved"])
+    return DistributionTest(**values)
 
 
 def _decision(record: dict[str, Any]) -> Decision:
@@ -267,6 +295,7 @@ def _account(record: dict[str, Any], arrays: dict[str, Tensor]) -> Account:
         generators=arrays.get("account.generators"),
         output_generators=arrays.get("account.output_generators"),
         readable=_candidates(record.get("readable", ()), arrays.get("account.readable", ())),
+        on_output=None if (said := record.get("on_output")) is None else remark_from_dict(said),
     )
 
 

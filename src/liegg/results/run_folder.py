@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from safetensors import torch as tensors
@@ -20,6 +20,8 @@ from liegg._utils.file_set import Manifest, check_target, read_manifest, read_re
 from liegg._utils.version import __version__
 from liegg.results.group_storage import GROUP_FILES, group_files, has_group, load_group
 from liegg.results.group_symmetries import GroupSymmetries
+from liegg.results.layer_errors import LayerErrors
+from liegg.results.layer_errors_storage import ERRORS_FILE, ERRORS_PAGE, has_layer_errors
 from liegg.results.layer_storage import LAYER_FILES, has_layers, layer_files, load_layers
 from liegg.results.layers import LayerSymmetries
 from liegg.results.storage import (
@@ -33,13 +35,16 @@ from liegg.results.storage import (
 )
 from liegg.results.symmetries import Symmetries
 
-SAMPLES, REPORT, LOG, TITLE = "samples.safetensors", "report.html", "log.txt", "run.json"
+SAMPLES_FILE, REPORT, LOG, TITLE = "samples.safetensors", "report.html", "log.txt", "run.json"
 """What lies beside the record; `run.json` holds a title and names of classes if they were given."""
 
 GROUP_REPORT = "group.html"
 """The page of the group of a run."""
 
-ALL_FILES = (*FILES, *LAYER_FILES, *GROUP_FILES, GROUP_REPORT, SAMPLES, REPORT, LOG, TITLE)
+ALL_FILES = (
+    *(*FILES, *LAYER_FILES, *GROUP_FILES, GROUP_REPORT, ERRORS_FILE, ERRORS_PAGE),
+    *(SAMPLES_FILE, REPORT, LOG, TITLE),
+)
 """What a run folder may hold."""
 
 OLD_LAYERS = "layers"
@@ -124,7 +129,7 @@ def write_run(
         files[TITLE] = json_bytes({"title": title, **named})
     if samples is not None:
         samples = samples[:STORED_SAMPLES].detach().cpu().contiguous()
-        files[SAMPLES] = tensors.save({"samples": samples})
+        files[SAMPLES_FILE] = tensors.save({"samples": samples})
     if layers is not None:
         files |= layer_files(layers)
     if group is not None:
@@ -141,19 +146,22 @@ def write_run(
         ) from error
 
 
-def write_page(folder: Path, sym: Symmetries | LayerSymmetries, **options: Any) -> Path:
+def write_page(
+    folder: Path, result: Symmetries | LayerSymmetries | LayerErrors, **options: Any
+) -> Path:
     """Write the report into a run folder, beside what it holds.
 
     Args:
         folder: the run folder.
-        sym: its result, or its layers if it holds these alone.
+        result: its result, or its layers or layer errors if it holds these alone.
         options: as for the result's `report`.
     """
+    name = ERRORS_PAGE if isinstance(result, LayerErrors) else REPORT
     if read_manifest(folder) is None:  # an earlier version wrote none
-        return sym.report(folder / REPORT, **options)
+        return result.report(folder / name, **options)
     with tempfile.TemporaryDirectory() as place:
-        add_files(folder, [sym.report(Path(place) / REPORT, **options)])
-    return folder / REPORT
+        add_files(folder, [result.report(Path(place) / name, **options)])
+    return folder / name
 
 
 def write_group_page(folder: str | Path, group: GroupSymmetries, **options: Any) -> Path:
@@ -218,12 +226,12 @@ def read_run(folder: str | Path) -> RunFolder:
     sym = load(folder)
     place = next((place for place in (folder, folder / OLD_LAYERS) if has_layers(place)), None)
     with damage_named(folder):
-        files = read_present(folder, (SAMPLES, TITLE))
+        files = read_present(folder, (SAMPLES_FILE, TITLE))
         about = json.loads(files[TITLE]) if TITLE in files else {"title": None}
         title, classes = about["title"], about.get("classes")
         return RunFolder(
             sym,
-            tensors.load(files[SAMPLES])["samples"] if SAMPLES in files else None,
+            tensors.load(files[SAMPLES_FILE])["samples"] if SAMPLES_FILE in files else None,
             None if place is None else load_layers(place),
             title,
             None if classes is None else tuple(classes),
@@ -232,28 +240,21 @@ def read_run(folder: str | Path) -> RunFolder:
 
 
 @checked()
-def has_layers_alone(folder: str | Path) -> bool:
-    """Whether a folder holds layers and no other result; what `liegg.load` then reads.
+def only_result(folder: str | Path) -> Literal["layers", "layer errors", "group", ""]:
+    """What a folder holds that has no result of `discover`; what `liegg.load` then reads.
 
     Raises:
         RecordError: the folder cannot be read.
     """
     folder = Path(folder)
     with damage_named(folder):
-        return not holds(folder, FILES[0]) and has_layers(folder)
-
-
-@checked()
-def has_group_alone(folder: str | Path) -> bool:
-    """Whether a folder holds a group of finite symmetries, and neither another result nor layers.
-
-    Raises:
-        RecordError: the folder cannot be read.
-    """
-    folder = Path(folder)
-    with damage_named(folder):
-        other = holds(folder, FILES[0]) or has_layers(folder)
-        return not other and has_group(folder)
+        if holds(folder, FILES[0]):
+            return ""
+        if has_layers(folder):
+            return "layers"
+        if has_layer_errors(folder):
+            return "layer errors"
+        return "group" if has_group(folder) else ""
 
 
 @checked()

@@ -30,6 +30,10 @@ def sentence_of(sym: Symmetries) -> Remark:
     decision, model = sym.decision, sym.subject
     if decision.undecided:
         total = len(decision.grades) + decision.unsolved
+        if sym.distribution is not None:
+            return Diagnosis.DATA_UNDECIDED_FOR(
+                samples=sym.samples, undecided=decision.undecided, total=total
+            )
         return Diagnosis.UNDECIDED_FOR(model=model, undecided=decision.undecided, total=total)
     if not decision.grades:
         return Diagnosis.NOTHING_MOVES_FOR(model=model)
@@ -51,6 +55,11 @@ def _found(sym: Symmetries) -> Remark:
         "lower_bound": decision.is_lower_bound,
         "certainty": ", ".join(certainty_of(sym)),
     }
+    if verdict.diagnosis is Diagnosis.DATA_SYMMETRIES:
+        del values["subject"], values["lower_bound"]
+        return Diagnosis.DATA_UNCHANGED(
+            **values, samples=sym.samples, percent=verdict.values["percent"]
+        )
     if worst == "exact":
         return (Diagnosis.UNCHANGED if invariance else Diagnosis.FOLLOWS)(**values)
     values |= {"change": CHANGES[worst]} if invariance else {}
@@ -81,13 +90,16 @@ def _nothing_found(sym: Symmetries) -> Remark:
     words = [one.words for one in sym.candidates[:1] if one.words]
     nearest = f"the nearest, {words[0]}," if words else "the nearest"
     member = Diagnosis.ALWAYS_CHANGED if invariance else Diagnosis.NEVER_FOLLOWS
+    member = member if sym.distribution is None else Diagnosis.DATA_ALWAYS_CHANGED
     percent = root_percent(float(sym.defects[0]))
     return member(subject=_subject(sym), nearest=nearest, percent=percent)
 
 
 def _subject(sym: Symmetries) -> str:
     """What does not change: the output, or the part of it that was asked about."""
-    return f"the output of {sym.model}" if sym.subject == sym.model else sym.subject
+    of_data = sym.distribution is not None or sym.settings.get("question") is not None
+    is_output = sym.subject == sym.model and not of_data
+    return f"the output of {sym.model}" if is_output else sym.subject
 
 
 def certainty_of(sym: Symmetries) -> tuple[Remark, ...]:

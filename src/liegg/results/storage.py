@@ -18,7 +18,7 @@ from liegg.results.older_formats import upgraded
 from liegg.results.record import from_record, to_record
 from liegg.results.symmetries import Symmetries
 
-FORMAT = 5
+RECORD_FORMAT = 5
 """Version of the layout of a stored result."""
 
 OLDER_FORMATS = (2, 3, 4)
@@ -58,7 +58,7 @@ def _kept(folder: Path) -> Collection[str]:
 def result_files(sym: Symmetries) -> dict[str, bytes]:
     """The files of a stored result."""
     record, arrays = to_record(sym)
-    return pair_of_files(FILES, {"format": FORMAT, **record}, arrays)
+    return pair_of_files(FILES, {"format": RECORD_FORMAT, **record}, arrays)
 
 
 def pair_of_files(
@@ -108,7 +108,7 @@ def load(
     folder = Path(folder)
     with damage_named(folder):
         record, arrays = read_pair(folder, FILES)
-        check_format(folder, record["format"], FORMAT, OLDER_FORMATS)
+        check_format(folder, record["format"], RECORD_FORMAT, OLDER_FORMATS)
         if record["format"] in UPGRADED_FORMATS:
             record, arrays = upgraded(record, arrays)
         return from_record(record, arrays, action=action, output_action=output_action)

@@ -17,6 +17,7 @@ from liegg.actions import Action
 from liegg.algebra.identification import Identification
 from liegg.decision.controls import Controls, RankTest
 from liegg.decision.decide import Decision
+from liegg.decision.distribution import DistributionTest
 from liegg.inputs.part import part_words
 from liegg.results.account import Account, Candidate, generators_of
 from liegg.results.accumulated import Accumulated
@@ -46,6 +47,7 @@ class Symmetries:
         answers: what was asked about named motions, such as rotation, in the order of the questions.
         settings: every choice that decided something, and the versions that ran.
         notes: how the model was read, if that was unusual.
+        distribution: how a data set was tested, for a result of `liegg.discover_data`; None for a model.
     """
 
     model: str
@@ -64,6 +66,7 @@ class Symmetries:
     settings: dict[str, Any]
     notes: tuple[Remark, ...] = ()
     answers: Answers = field(default_factory=Answers)
+    distribution: DistributionTest | None = None
     _spectrum: Spectrum | None = None
 
     @property
@@ -178,7 +181,7 @@ class Symmetries:
     def defect(
         self,
         generators: Float[Tensor, "d *n"],
-        output_generators: Float[Tensor, "d m m"] | None = None,
+        output_generators: Float[Tensor, "d *m"] | None = None,
     ) -> Float[Tensor, " d"]:
         """Defect δ² of any generators of the action, found or not; NaN for one that does not move the data.
 
@@ -223,7 +226,13 @@ class Symmetries:
         )
 
     def about(
-        self, about: Any = None, *, model: Any = None, data: Any = None, output: Any = None
+        self,
+        about: Any = None,
+        *,
+        model: Any = None,
+        data: Any = None,
+        output: Any = None,
+        call: Any = None,
     ) -> Answers:
         """Answer for named motions afterwards: from the stored sums, or with the model on samples.
 
@@ -233,13 +242,14 @@ class Symmetries:
                 others are about derivatives alone.
             data: samples, with a model; up to 256 are moved.
             output: the function of what the model returns, if the analysis was about one; results cannot store it.
+            call: how the model takes structured samples, as for `liegg.discover`.
 
         Raises:
             ArgumentError: a motion that the action does not know, or only one of model and data.
         """
         from liegg.discovery.about.ask import ask
 
-        return ask(self, about, model=model, data=data, output=output)
+        return ask(self, about, model=model, data=data, output=output, call=call)
 
     def rank_among(self, others: Sequence[Any]) -> RankTest:
         """Rank of this model among control models: were its symmetries learned from what the controls did not see?

@@ -64,9 +64,11 @@ def interval(low: float, high: float) -> str:
 
 
 def wrapped(lines: Iterable[str], width: int) -> list[str]:
-    """Lines of bounded length; what follows the first line of a sentence is indented."""
+    """Lines of bounded length; what follows the first line of a sentence is indented, and no percent sign begins a line."""
     wrapper = textwrap.TextWrapper(width, subsequent_indent="    ", break_on_hyphens=False)
-    return [part for line in lines for part in wrapper.wrap(line) or [""]]
+    joined = (line.replace(" %", "\N{NO-BREAK SPACE}%") for line in lines)
+    parts = (part for line in joined for part in wrapper.wrap(line) or [""])
+    return [part.replace("\N{NO-BREAK SPACE}%", " %") for part in parts]
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ import math
 
 from liegg._utils.diagnoses import plural
 from liegg._utils.text import runs
+from liegg.decision.distribution import DistributionTest
+from liegg.decision.two_sample import MOVED_LEVEL
 from liegg.results.account import EQUAL_DEFECTS, NEAREST
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import (
@@ -23,6 +25,10 @@ SHOWN_REMARKS = 3
 """Warnings, and notes, that are shown in full."""
 
 
+SMALLEST_P = 1e-12
+"""p-value below which it is not written out."""
+
+
 def table(sym: Symmetries, *, width: int | None = None, variance: bool = False) -> str:
     """Readable account of a result in under 40 lines: the finding, the directions around the gap, warnings and notes.
 
@@ -40,6 +46,7 @@ def table(sym: Symmetries, *, width: int | None = None, variance: bool = False) 
         *_bottom(sym),
         *_certainty(sym),
         *_algebra(sym),
+        *([] if (said := sym.account.on_output) is None else [f"  {said}"]),
         *_tower(sym),
         *_reinitialised(sym),
         *(
@@ -64,6 +71,11 @@ def _opening(sym: Symmetries, width: int) -> tuple[str, ...]:
 
 def _question(sym: Symmetries) -> str:
     """What was asked, of how much data, and how it was computed."""
+    if sym.distribution is not None:
+        return (
+            f"distribution under {sym.action}: {plural(sym.samples, 'sample')}, {sym.distribution.functions}, "
+            f"{sym.distribution.combinations} of them independent"
+        )
     question = f"invariance under {sym.action}"
     if sym.output_action is not None:
         question = f"equivariance under {sym.action}, with {sym.output_action} on the output"
@@ -158,6 +170,8 @@ def _bottom(sym: Symmetries) -> list[str]:
 
 def _certainty(sym: Symmetries) -> list[str]:
     """How sure the count and the span are, and what random directions reach."""
+    if sym.distribution is not None:
+        return _tests(sym, sym.distribution)
     lines = []
     if (certainty := sym.decision.certainty) is not None:
         low, high = certainty.nullity
@@ -174,6 +188,44 @@ def _certainty(sym: Symmetries) -> list[str]:
             f"  control: {share} of random directions of equal displacement have δ² above {control.low:.2g}"
         )
     return lines
+
+
+def _tests(sym: Symmetries, tests: DistributionTest) -> list[str]:
+    """How a data set was tested against chance."""
+    lines = []
+    if tests.found and not math.isnan(tests.span_p):
+        which = "them" if tests.found == sym.nullity else f"the first {tests.found}"
+        chance = f"chance explains {which} ({_p(tests.span_p)})"
+        after = "" if math.isnan(tests.next_p) else f"one more is excluded ({_p(tests.next_p)})"
+        lines.append(f"  against chance: {'; '.join(filter(None, (chance, after)))}")
+    elif not math.isnan(tests.next_p):
+        lines.append(f"  against chance: every direction is excluded ({_p(tests.next_p)})")
+    if sym.decision.certainty is not None and sym.nullity:
+        lines.append(f"  directions known to {math.degrees(sym.decision.uncertainty):.2g}°")
+    if math.isfinite(tests.detectable):
+        lines.append(
+            f"  power: a defect of {tests.detectable:.2g} would have been seen with a probability of 95 %"
+        )
+    lines += [
+        f"  moved by {one.displacement:.2g} of the spread, {one.name}: {_moved(one.p_value)} ({_p(one.p_value)}, "
+        f"{2 * one.samples} samples)"
+        for one in tests.moved
+    ]
+    if tests.dispersion > 1:
+        lines.append(
+            f"  samples depend on each other: they count as {sym.samples / tests.dispersion:.0f} independent ones"
+        )
+    return lines
+
+
+def _p(value: float) -> str:
+    """A p-value; tiny ones have no digits that matter."""
+    return f"p < {SMALLEST_P:g}" if value < SMALLEST_P else f"p = {value:.2g}"
+
+
+def _moved(p_value: float) -> str:
+    """What a comparison of moved with other samples shows."""
+    return "another distribution" if p_value <= MOVED_LEVEL else "no difference seen"
 
 
 def _reinitialised(sym: Symmetries) -> list[str]:

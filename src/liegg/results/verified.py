@@ -79,7 +79,8 @@ def finite_changes(sym: Symmetries, verification: Verification) -> tuple[FiniteC
 def _reference(sym: Symmetries, verification: Verification, motion: float) -> float:
     """Change of the output that an average direction makes by a motion, to first order; at most 1."""
     derivatives = {part.settings().get("derivative") for part in sym.action.parts}
-    if "paper" in derivatives or not verification.variance or verification.spread is None:
+    other_units = "paper" in derivatives or sym.settings["outputs"] == "whitened"
+    if other_units or not verification.variance or verification.spread is None:
         return 1.0  # slopes in other units than motions
     square = (motion * verification.spread) ** 2
     return min(sym.accumulated.solution.sensitivity * square / verification.variance, 1.0)

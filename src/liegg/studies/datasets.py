@@ -27,7 +27,7 @@ SAMPLE_SIZES = (1_500, 500, 500)
 CIFAR10_VALIDATION = 5_000
 """Training images of CIFAR-10 that are held out for validation."""
 
-CHUNK = 4096
+IMAGES_AT_ONCE = 4096
 """Images rotated at once: the sampling grid takes twice the memory of grey images."""
 
 
@@ -235,7 +235,7 @@ def rotated(
     if images.numel() == 0:
         return images.clone()
     channels = images[:, None] if images.ndim == 3 else images
-    chunks = map(_rotate, channels.split(CHUNK), angles.split(CHUNK))
+    chunks = map(_rotate, channels.split(IMAGES_AT_ONCE), angles.split(IMAGES_AT_ONCE))
     return torch.cat(list(chunks)).reshape(images.shape)
 
 

@@ -13,7 +13,7 @@ from liegg._utils.atomic_write import write_text
 from liegg._utils.errors import ResultsError
 from liegg._utils.version import __version__
 
-FORMAT = 2
+STUDY_FORMAT = 2
 """Layout of the stored results; raised whenever older readers would misunderstand newer files."""
 
 
@@ -87,12 +87,12 @@ def read_results(
     results = read_json(path, remedy)
     if results.get("study") != study:
         raise ResultsError(f"{path} does not hold results of the study {study!r}. {remedy}")
-    if command is None and results.get("format") != FORMAT:
+    if command is None and results.get("format") != STUDY_FORMAT:
         version = (
             results.get("provenance", {}).get("versions", {}).get("liegg", "(unknown version)")
         )
         raise ResultsError(
             f"{path} was written by liegg {version} in format {results.get('format', 1)}; "
-            f"liegg {__version__} reads format {FORMAT}. {remedy}"
+            f"liegg {__version__} reads format {STUDY_FORMAT}. {remedy}"
         )
     return results

@@ -17,7 +17,7 @@ from liegg.polarization import launcher
 from liegg.studies import datasets, figures
 from liegg.studies.ensemble import Work
 from liegg.studies.ensemble.campaign import DAMAGED_PART, check_settings
-from liegg.studies.provenance import FORMAT, provenance, read_json, read_results, write_json
+from liegg.studies.provenance import STUDY_FORMAT, provenance, read_json, read_results, write_json
 
 STUDIES = tuple(figures.MODULES)
 """Studies in the order in which `run_all` runs them."""
@@ -71,7 +71,13 @@ def run(
     command = f"liegg reproduce {study}" + " --quick" * quick + f" --device {device}"
     source = provenance(command, seconds=time.perf_counter() - begin, device=device)
     source |= {"processes": launcher.world_size(), "continued": resumed}
-    results = {"study": study, "format": FORMAT, "quick": quick, **numbers, "provenance": source}
+    results = {
+        "study": study,
+        "format": STUDY_FORMAT,
+        "quick": quick,
+        **numbers,
+        "provenance": source,
+    }
     outdated = [path for path in (out / "claims.json", out / "index.html") if path.is_file()]
     for path in outdated:
         path.unlink()
@@ -175,7 +181,7 @@ def _settings(study: str, quick: bool, device: str) -> dict[str, Any]:
         "processes": launcher.world_size(),
         "liegg": __version__,
         "torch": torch.__version__,
-        "format": FORMAT,
+        "format": STUDY_FORMAT,
     }
 
 

@@ -30,7 +30,7 @@ class Extent:
     each: int | None = None
     sweeps: int = 3
     steps: int = 100
-    seed: int = 2
+    seed: int = 3
 
 
 QUICK = Extent(each=1, sweeps=1, steps=4, seed=0)

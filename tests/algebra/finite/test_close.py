@@ -1,3 +1,4 @@
+# pyright: reportOptionalMemberAccess=false, reportArgumentType=false
 """Closing matrices under multiplication: known point groups in sheared coordinates and with noise; what does not close."""
 
 import json
@@ -30,6 +31,13 @@ def assert_exact(group):
     assert torch.equal(group.elements[0], group.elements[0].round())
 
 
+@pytest.mark.parametrize("name", ["C₂v", "S₄", "D₃d", "T_h", "O_h"])
+def test_some_point_groups(name):
+    group = close(conjugated(generators_of(name), 1.0, 3))
+    assert (group.order, group.schoenflies) == (POINT_GROUPS[name][0], name)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POINT_GROUPS)
 def test_point_groups_of_space(name):
     order, _ = POINT_GROUPS[name]
@@ -54,6 +62,7 @@ def test_sheared_coordinates_and_noise(name, condition, noise):
     assert float(change.square().mean().sqrt()) <= 1.5 * max(noise, 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [1e-3, 1e-2, 0.05])
 @pytest.mark.parametrize("condition", [1, 10, 100])
 @pytest.mark.parametrize("name", ["C₈", "D₃", "O", "I_h"])
@@ -75,6 +84,7 @@ def test_groups_of_the_plane(k):
     assert len(dihedral.classes) == (k // 2 + 3 if k % 2 == 0 else (k - 1) // 2 + 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tolerance", [1e-9, 1e-6, 1e-4, 1e-3, 1e-2])
 def test_arbitrary_angles_have_no_order(tolerance):
     angles = torch.rand(12, generator=torch.Generator().manual_seed(5)) * 360
@@ -185,3 +195,11 @@ def test_bad_arguments_are_refused():
             close(one, **how)
     with pytest.raises(ArgumentError, match="final 1"):
         close(torch.tensor([[[1.0, 0.0], [1.0, 1.0]]]), homogeneous=True)
+
+
+def test_large_matrices_are_closed_too():
+    shift = torch.eye(30)[[*range(1, 30), 0]]
+    assert close(shift[None]).name == "C₃₀"
+    sheared = conjugated(torch.stack([shift.double(), torch.eye(30).double().flip(0)]), 3.0, 1)
+    assert close(sheared, tolerance=1e-8).name == "D₃₀"
+    assert not close(2 * shift[None]).closed

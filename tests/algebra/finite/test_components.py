@@ -1,3 +1,4 @@
+# pyright: reportOptionalMemberAccess=false
 """Components of Lie groups: membership in the identity component, cosets, their words and names."""
 
 import math
@@ -119,6 +120,15 @@ def test_minus_one_is_a_product_of_two_exponentials_of_sl2():
     assert float(distance(nearest_to_identity(element[None], orthonormal(sl(2))))) <= 1e-8
 
 
+@pytest.mark.parametrize("name", ["O(3)", "SO(3)", "E(3)", "SL±(2,R)", "SO(2) × C₈"])
+def test_some_components(name):
+    algebra, generators, elements, homogeneous, order = GROUPS[name]
+    group = close(torch.stack(elements), algebra=generators, homogeneous=homogeneous)
+    assert group.order == order
+    assert whole_name(algebra, generators, group) == name
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GROUPS)
 @pytest.mark.parametrize("noise", [0.0, 1e-5])
 def test_components_are_counted_and_named(name, noise):
@@ -132,6 +142,7 @@ def test_components_are_counted_and_named(name, noise):
     assert group.frame is None or not len(generators)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["O(3)", "O(2)", "SL±(2,R)", "O(1,3)", "SO⁺(1,3) with parity"])
 def test_components_in_sheared_coordinates(name):
     algebra, generators, elements, _, order = GROUPS[name]

@@ -98,6 +98,7 @@ def renumbered(table, seed):
     return np.argsort(order)[table[np.ix_(order, order)]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [8, 12, 16, 18, 20, 21, 24, 27, 28, 30])
 def test_every_group_of_an_order_has_its_own_name(order):
     kinds = [table for factors in abelian_groups(order) for table in [abelian(factors)]]

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 import liegg
+from liegg.discovery.about.effort import THOROUGH
 from liegg.discovery.about.random_motions import RandomMotions, random_motions
 from liegg.discovery.verification.measure import Question
 from liegg.inputs.model import Model
@@ -15,7 +16,7 @@ def test_they_displace_the_samples_as_far_as_asked():
     sym = liegg.discover(f, x, liegg.Linear(3))
     question = Question(Model(f, "f", output_shape=(1,)), sym.action, None, x)
     asked = torch.tensor([0.1, 0.4, 0.7], dtype=torch.float64)
-    found = random_motions(question, sym, asked)
+    found = random_motions(question, sym, asked, THOROUGH)
     # Lengths are interpolated between powers of two, on sixteen of the samples.
     assert found.displacement.tolist() == pytest.approx(asked.tolist(), rel=0.25)
     assert bool((found.change.mean(1).diff() > 0).all())

@@ -8,7 +8,7 @@ from cases import normal
 from liegg.discovery.layers import fold
 from liegg.discovery.layers.fold import buffer_for, init, update
 from liegg.polarization.output_sketch import combination_signs
-from liegg.polarization.rows import Plan
+from liegg.polarization.plan import Plan
 from liegg.polarization.state import finalise_rows
 
 CPU = torch.device("cpu")
@@ -51,7 +51,7 @@ def fold_in(y, slopes, plan, *, squared, batches=(3, 7), **more):
 
 @pytest.fixture(params=[1, 2**20], ids=["sample by sample", "at once"], autouse=True)
 def chunks(request, monkeypatch):
-    monkeypatch.setattr(fold, "CHUNK", {"cpu": request.param})
+    monkeypatch.setattr(fold, "NUMBERS_AT_ONCE", {"cpu": request.param})
     monkeypatch.setattr(fold, "CACHED", {"cpu": request.param})
 
 

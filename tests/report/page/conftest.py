@@ -80,4 +80,6 @@ def classified(plane):
 def classified_images():
     """Images of 6 by 6 in one of three classes, and what the standard motions change."""
     x, weights = normal(40, 3, 6, 6), normal(108, 3, seed=1)
-    return liegg.discover(lambda x: (x.flatten(1) @ weights).tanh(), x, liegg.Image()), x
+    about = list(liegg.Image().motions((3, 6, 6)))
+    model = lambda x: (x.flatten(1) @ weights).tanh()  # noqa: E731
+    return liegg.discover(model, x, liegg.Image(), about=about, task="classes"), x

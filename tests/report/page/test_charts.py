@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from liegg.report.page import charts
-from liegg.report.page.charts import MAX_DIRECTIONS, defects
+from liegg.report.page.charts import CHARTED_DIRECTIONS, defects
 
 
 def test_heights_are_logarithms_and_stop_at_the_edge(rotations):
@@ -27,7 +27,7 @@ def test_many_directions_are_drawn_around_the_gap(rotations):
     }
     chart = defects(record)
     marks = chart["marks"]
-    assert (chart["first"], len(marks), chart["count"]) == (110, MAX_DIRECTIONS, 210)
+    assert (chart["first"], len(marks), chart["count"]) == (110, CHARTED_DIRECTIONS, 210)
     assert [mark["kind"] for mark in marks] == ["found"] * 40 + ["weak"] * 10 + ["other"] * 30
     assert [mark["whisker"] is None for mark in marks] == [True] * 40 + [False] * 40
     assert marks[39]["tip"].startswith("direction 150: δ² = 0.001")

@@ -1,3 +1,4 @@
+# pyright: reportOptionalSubscript=false
 """The page of a group."""
 
 import json

@@ -1,3 +1,4 @@
+# pyright: reportOptionalMemberAccess=false, reportOptionalSubscript=false
 """Figures of groups: the multiplication table and the orbit."""
 
 import pytest

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from liegg.studies.provenance import FORMAT
+from liegg.studies.provenance import STUDY_FORMAT
 
 READINGS = ("paper, sum", "paper, each")
 SEEDS = range(1, 9)
@@ -21,7 +21,7 @@ def stored(study: str, **content: Any) -> dict[str, Any]:
     }
     return {
         "study": study,
-        "format": FORMAT,
+        "format": STUDY_FORMAT,
         "quick": False,
         "seeds": list(SEEDS),
         "provenance": origin,

@@ -22,6 +22,12 @@ from liegg.algebra.finite.products import breadth_first, distinct
 LARGEST_FORM_CONDITION = 1e8
 """Condition number of the preserved form above which the matrices are not those of a finite group."""
 
+LARGEST_DENSE = 20
+"""Side of matrices up to which the form and the frame are solved for as systems of n² unknowns."""
+
+MOST_AVERAGES = 2000
+"""Means for the form of larger matrices."""
+
 SAME = 2.0
 """Distance of two equal elements over the sum of their expected errors."""
 
@@ -40,10 +46,10 @@ ITERATIONS = 12
 FRAME_STEPS = 8
 """Gauss–Newton steps for the frame."""
 
-USUAL_ORDER, USUAL_SHARE, SHARE = 6, 1.0, 0.1
-r"""Orders up to 6 are likely in themselves. An element of order k is believed if k² times the error of its angle is at
-most `USUAL_SHARE`, above that order `SHARE`: every angle is within $2\pi/(\sqrt5\,k^2)$ of some multiple of
-$2\pi/k$, so that a closer fit has to be shown."""
+SHARES = ((6, 1.0), (12, 0.1), (math.inf, 0.02))
+r"""An element of order k is believed if k² times the error of its angle is at most a share, by the order: every angle is within
+$2\pi/(\sqrt5\,k^2)$ of some multiple of $2\pi/k$, so that a closer fit has to be shown; less so for usual orders. Of random angles
+about one in a hundred passes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +85,8 @@ def positive_form(
     n = matrices.shape[1]
     one = torch.eye(n).to(matrices)
     every = torch.cat([matrices, torch.linalg.inv(matrices), one[None]])
+    if n > LARGEST_DENSE:
+        return _averaged_form(every)
     # vec(hᵀ Q h) = (hᵀ ⊗ hᵀ) vec Q
     power = torch.einsum("kac,kbd->cdab", every, every).reshape(n * n, n * n) / len(every)
     steps = min(max(0.1 / max(tolerance, 1e-12), 64.0), 2.0**20)
@@ -86,7 +94,24 @@ def positive_form(
         power = power @ power
         power = power * (n / float(torch.linalg.matrix_norm(power, 1)))
     form = (power @ one.flatten()).unflatten(0, (n, n))
-    form = (form + form.mT) / 2
+    return _positive((form + form.mT) / 2)
+
+
+def _averaged_form(every: Float[Tensor, "k n n"]) -> Float[Tensor, "n n"] | None:
+    """The same for large matrices, one mean after the other."""
+    form = torch.eye(every.shape[1]).to(every)
+    for _ in range(MOST_AVERAGES):
+        mean = (every.mT @ form @ every).mean(0)
+        mean = mean * (len(form) / mean.diagonal().sum())
+        change = float((mean - form).abs().max())
+        form = (mean + mean.mT) / 2
+        if not change > 1e-13:
+            break
+    return _positive(form)
+
+
+def _positive(form: Float[Tensor, "n n"]) -> Float[Tensor, "n n"] | None:
+    """The form if it is clearly positive, else None."""
     if not bool(form.isfinite().all()):
         return None
     values = torch.linalg.eigvalsh(form)
@@ -167,13 +192,15 @@ def fit_frame(
     sizes = torch.linalg.matrix_norm(matrices)
     one = torch.eye(n).to(matrices)
     best = math.inf, frame
-    for _ in range(FRAME_STEPS):
+    for _ in range(FRAME_STEPS if n <= LARGEST_DENSE else 1):
         elements = frame @ orthogonal @ torch.linalg.inv(frame)
         rest = (matrices - elements) / sizes[:, None, None]
         size = float(torch.linalg.matrix_norm(rest).square().mean().sqrt())
         if not size < best[0]:
             break
         best = size, frame
+        if n > LARGEST_DENSE:
+            break
         scaled = elements / sizes[:, None, None]
         left = torch.einsum("ia,kbj->kijab", one, scaled)  # derivative of Xg by X_ab
         right = torch.einsum("kia,bj->kijab", scaled, one)
@@ -206,9 +233,18 @@ def exact(elements: Float[Tensor, "m n n"], table: Table) -> Float[Tensor, "m n 
         left, _, right = torch.linalg.svd(mean / m)
         change = float((left @ right - elements).abs().max())
         elements = left @ right
-        if change < 1e-15:
+        if change < 1e-13:
             break
     return elements
+
+
+def believed_share(order: int) -> float:
+    """Largest square of an order times the error of its angle that is believed.
+
+    >>> believed_share(4), believed_share(8), believed_share(100)
+    (1.0, 0.1, 0.02)
+    """
+    return next(share for largest, share in SHARES if order <= largest)
 
 
 def coincidence(
@@ -219,7 +255,7 @@ def coincidence(
     orders = torch.from_numpy(element_orders(table)).to(angles)
     turns = angles * orders[:, None]
     error = (turns - turns.round()).abs().amax(1) / orders * (2 * math.pi) / lengths.clamp_min(1)
-    allowed = torch.where(orders <= USUAL_ORDER, USUAL_SHARE, SHARE)
+    allowed = torch.tensor([believed_share(int(order)) for order in orders]).to(error)
     doubtful = (orders.square() * error / allowed).argmax()
     if float(orders[doubtful] ** 2 * error[doubtful]) <= float(allowed[doubtful]):
         return None

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg.algebra.finite.compact import APART, SAME, SHARE, USUAL_ORDER, USUAL_SHARE
+from liegg.algebra.finite.compact import APART, SAME, believed_share
 from liegg.algebra.finite.membership import distance, nearest_to_identity, polished, violation
 from liegg.algebra.finite.multiplication import Table, element_orders
 from liegg.algebra.finite.products import Products, breadth_first, distinct
@@ -139,8 +139,10 @@ def close_components(
         return products
     chance = _coincidence(products, cosets)
     sources = cosets.locate(own, products.elements, products.lengths, 1)
-    if chance is not None or isinstance(sources, Remark):
-        return chance if chance is not None else sources
+    if chance is not None:
+        return chance
+    if isinstance(sources, Remark):
+        return sources
     return Components(products.elements, products.table, tuple(sources.tolist()))
 
 
@@ -169,7 +171,7 @@ def _coincidence(products: Products, cosets: Cosets) -> Remark | None:
             continue
         power = torch.linalg.matrix_power(element, order)[None]
         error = float(cosets.distances(power, cosets.allowed(order * length))) / (order * length)
-        if order**2 * error > (USUAL_SHARE if order <= USUAL_ORDER else SHARE):
+        if order**2 * error > believed_share(order):
             degrees = float(torch.rad2deg(torch.tensor(min(error, 2.0))))
             return Diagnosis.GROUP_BY_CHANCE(order=order, error=degrees)
     return None

@@ -23,7 +23,7 @@ RANDOM_ELEMENTS = 64
 SMALLEST_IMAGINARY_PART = 0.05
 """Smallest imaginary part, over the largest eigenvalue, of eigenvalues that count as not real."""
 
-ROUNDING = 1e-8
+ROUNDING_FORM = 1e-8
 """Size of compressed matrices and of the trace form that rounding explains."""
 
 
@@ -44,7 +44,7 @@ class HermitianForms:
 
 
 def complex_structures(
-    commutant: Num[Tensor, "k ..."], *, tolerance: float = ROUNDING
+    commutant: Num[Tensor, "k ..."], *, tolerance: float = ROUNDING_FORM
 ) -> Float[Tensor, "n n"] | None:
     r"""A complex structure $J$, $J^2 = -1$, among the matrices that commute with a span.
 
@@ -175,7 +175,7 @@ def invariant_subspaces(
     n = basis.shape[1]
     space = torch.eye(n, dtype=torch.float64)
     commutant = canonical_basis(null.answers).unflatten(1, (n, n))
-    parts = _split(space, space, commutant, max(ROUNDING, 2 * null.error))
+    parts = _split(space, space, commutant, max(ROUNDING_FORM, 2 * null.error))
     bases = [canonical_basis(orthonormal_rows(part.mT)).mT for part in parts]
     position = torch.arange(n, dtype=torch.float64)
     return sorted(

@@ -28,7 +28,7 @@ from liegg._utils.linalg import canonical_basis, fix_signs, svd
 from liegg.algebra.bracket import bracket
 from liegg.algebra.subspace import checked_uncertainty, orthonormal
 
-ROUNDING = 1e-9
+FORM_RESIDUAL = 1e-9
 """Residual that rounding explains, at condition numbers up to 100."""
 
 SIGNS = {"symmetric": 1, "antisymmetric": -1}
@@ -158,7 +158,7 @@ def preserved(kind: str, basis: Float[Tensor, "d n n"], uncertainty: float = 0.0
     maps, units, constant = _equations(kind, basis)
     d, _, unknowns = maps.shape
     expected = uncertainty * constant  # the residual of a true answer, per generator
-    threshold = max(3 * expected, ROUNDING)
+    threshold = max(3 * expected, FORM_RESIDUAL)
     if d == 0:
         return Null(units, maps.new_zeros(unknowns), math.inf, 0.0)
     # Squaring would lose the digits below 1e-8; a QR factorisation keeps them and leaves a small

@@ -67,7 +67,7 @@ def frame_of(form: Num[Tensor, "..."]) -> Float[Tensor, "n n"]:
     return (vectors / values.abs().sqrt()) @ vectors.mT @ rotation + 0.0
 
 
-ROUNDING = 1e-9
+FIXED_ENTRY = 1e-9
 """Entries of unit generators on a subspace up to which the subspace is fixed."""
 
 
@@ -104,7 +104,7 @@ def standard_frame(generators: Float[Tensor, "d n n"]) -> Standard | None:
     for basis in invariant_subspaces(span):
         inside = torch.linalg.pinv(basis) @ span @ basis
         axes = metric = torch.eye(basis.shape[1]).to(basis)
-        if float(inside.abs().max()) > ROUNDING:
+        if float(inside.abs().max()) > FIXED_ENTRY:
             forms = preserved_forms(inside)
             if forms.metric is not None:
                 axes = frame_of(forms.metric)

@@ -21,7 +21,7 @@ SEED = 20
 GENERIC_ELEMENTS = 8
 """Number of generic elements that are tried where the most generic one decides."""
 
-ROUNDING = 1e-10
+ZERO_CONSTANT = 1e-10
 """Size below which all constants of unit matrices count as zero."""
 
 
@@ -158,7 +158,7 @@ def checked(constants: Num[Tensor, "..."]) -> Constants:
             "for example structure_constants(so(3))."
         )
     constants = constants.to(torch.float64)
-    if scale(constants) < ROUNDING:
+    if scale(constants) < ZERO_CONSTANT:
         return torch.zeros_like(constants)
     if scale(constants + constants.transpose(0, 1)) > 1e-6 * scale(constants):
         raise ArgumentError(

@@ -96,6 +96,8 @@ def name_latex(name: str) -> str:
 
     >>> print(name_latex("so(1,3)"), name_latex("sl(2,R) ⊕ R³"), name_latex("translation(2)"))
     \mathfrak{so}(1,3) \mathfrak{sl}(2,\mathbb{R}) \oplus \mathbb{R}^{3} \mathrm{translation}(2)
+    >>> print(name_latex("se(3), up to motions"))
+    \mathfrak{se}(3),\ \text{up to motions}
     """
 
     def word(match: re.Match[str]) -> str:
@@ -104,6 +106,9 @@ def name_latex(name: str) -> str:
             return rf"\mathbb{{{text}}}"
         return rf"\mathfrak{{{text}}}" if len(text) <= LONGEST_SYMBOL else rf"\mathrm{{{text}}}"
 
+    name, comma, words = name.partition(", ")
+    if comma:
+        return rf"{name_latex(name)},\ \text{{{words}}}"
     text = re.sub("[A-Za-z]+", word, name)
     text = re.sub(
         f"[{SUPERSCRIPTS}]+", lambda match: f"^{{{match[0].translate(RAISED_DIGITS)}}}", text

@@ -11,7 +11,7 @@ from liegg.algebra.subspace import checked_uncertainty, orthonormal, principal_a
 
 Rows = Float[np.ndarray, "d g"]
 
-ROUNDING = 1e-9
+ROUNDING_ENTRY = 1e-9
 """Relative size of an entry that rounding explains, at condition numbers of 100 and more."""
 
 DEVIATIONS = (5.0, 3.5, 2.5)
@@ -88,7 +88,7 @@ def sparse_basis(
     echelon, spread = _echelon(rows, scales, ties=max(1e-8, 4 * uncertainty))
     # Twice the spectral norm of a random matrix with entries of this size; of one row, its length.
     spectral = math.sqrt(n * n - d) + (math.sqrt(d) if d > 1 else 0.0)
-    allowed = max(100 * ROUNDING, 2 * noise * spectral)
+    allowed = max(100 * ROUNDING_ENTRY, 2 * noise * spectral)
     for deviations in DEVIATIONS:
         rounded = _rounded(echelon, deviations * noise * spread)
         matrices = _presentable(_eliminate(rounded)).reshape(d, n, n).swapaxes(1, 2)
@@ -147,7 +147,7 @@ def _echelon(rows: Rows, noise: Float[np.ndarray, " g"], ties: float) -> tuple[R
 
 def _rounded(echelon: Rows, error: Rows) -> Rows:
     """Entries replaced by the simplest fraction within their error."""
-    tolerance = np.maximum(error.clip(max=0.25), ROUNDING * _largest(echelon))
+    tolerance = np.maximum(error.clip(max=0.25), ROUNDING_ENTRY * _largest(echelon))
     rounded, pending = echelon.copy(), np.ones_like(echelon, dtype=bool)
     for denominator in range(1, LARGEST_INTEGER + 1):
         near = (echelon * denominator).round() / denominator
@@ -164,7 +164,7 @@ def _largest(rows: Float[np.ndarray, "*d g"]) -> Float[np.ndarray, "*d 1"]:
 
 def _eliminate(rows: Rows) -> Rows:
     """Add multiples of one row to others as long as that leaves fewer nonzeros."""
-    counts, before = (abs(rows) > ROUNDING * _largest(rows)).sum(1).tolist(), -1
+    counts, before = (abs(rows) > ROUNDING_ENTRY * _largest(rows)).sum(1).tolist(), -1
     while sum(counts) != before:
         before = sum(counts)
         for k in range(len(rows)):
@@ -174,7 +174,9 @@ def _eliminate(rows: Rows) -> Rows:
                 continue
             at = (abs(rows[k]) > 0.01 * abs(rows[k]).max()).nonzero()[0]
             trials = rows[long, None] - (rows[long][:, at] / rows[k, at])[:, :, None] * rows[k]
-            trials = np.where(abs(trials) > ROUNDING * _largest(rows[long, None]), trials, 0.0)
+            trials = np.where(
+                abs(trials) > ROUNDING_ENTRY * _largest(rows[long, None]), trials, 0.0
+            )
             sizes = (trials != 0).sum(2)
             for i, trial, size in zip(long, trials, sizes, strict=True):
                 if size.min() < counts[i]:
@@ -187,7 +189,7 @@ def _presentable(rows: Rows) -> Rows:
     scaled: list[np.ndarray] = []
     for row in rows / _largest(rows):
         for size in range(1, LARGEST_INTEGER + 1):
-            if (abs(row * size - (row * size).round()) <= ROUNDING).all():
+            if (abs(row * size - (row * size).round()) <= ROUNDING_ENTRY).all():
                 row = (row * size).round()
                 break
         first = (abs(row) >= 0.05 * abs(row).max()).argmax()
@@ -195,6 +197,6 @@ def _presentable(rows: Rows) -> Rows:
 
     def places(row: np.ndarray) -> list[int]:
         """Entries that are not zero."""
-        return np.flatnonzero(np.abs(row) > ROUNDING * np.abs(row).max()).tolist()
+        return np.flatnonzero(np.abs(row) > ROUNDING_ENTRY * np.abs(row).max()).tolist()
 
     return np.stack(sorted(scaled, key=places))

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -12,51 +13,26 @@ from liegg._utils.checks import checksum
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import one_line
 from liegg.actions import Motion
-from liegg.discovery.about.finite import Followed, evaluations, finite_change, follow, times_shown
+from liegg.discovery.about.effort import MOST_SAMPLES, SHOWN, Effort, Moves
+from liegg.discovery.about.finite import Followed, finite_change, follow
 from liegg.discovery.about.first_order import (
     NOT_MEASURED,
     FirstOrder,
     from_small_motions,
     from_the_analysis,
 )
-from liegg.discovery.about.random_motions import DIRECTIONS, LEVELS, random_motions
+from liegg.discovery.about.random_motions import random_motions
 from liegg.discovery.verification.measure import CONSTANT, Question, summed
 from liegg.discovery.verification.meter import Meter
+from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
+from liegg.inputs.task import SIGNALS, Reading, Task, labels_in, read_outputs
 from liegg.results.answer import Answer, FiniteChange
 from liegg.results.answers import Answers
-from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
 
-SAMPLES, FEWEST_SAMPLES = 256, 16
-"""Most samples that are moved, and the fewest."""
-
-SHARE = 0.05
-"""Share of the evaluations of the analysis that the standard questions may take."""
-
-SHOWN = STORED_SAMPLES
-"""First samples whose predictions are stored: those that the report shows."""
-
-
-def samples_to_move(sym: Symmetries, motions: dict[str, Motion], *, standard: bool) -> int:
-    """How many samples are moved: 256 for questions that were asked, fewer for the standard ones.
-
-    The standard questions may take a share of the model's evaluations in the analysis, a derivative
-    counted as two.
-
-    Args:
-        sym: the analysis.
-        motions: what is asked.
-        standard: whether that is the standard set of the action.
-    """
-    if not standard:
-        return SAMPLES
-    rows = sym.accumulated.rows.rows / max(1, sym.samples)
-    each = sym.action.row_action.size if sym.settings["route"] == "jvp" else rows
-    moved = sum(map(evaluations, motions.values())) + DIRECTIONS * LEVELS
-    shown = SHOWN * sum(map(times_shown, motions.values()))
-    affordable = (SHARE * sym.samples * (1 + 2 * each) - shown) / moved
-    return int(min(SAMPLES, max(FEWEST_SAMPLES, affordable)))
+READ_SAMPLES = 32
+"""Samples whose outputs show what they are."""
 
 
 def first_order_answers(
@@ -81,56 +57,126 @@ def first_order_answers(
             coefficients=motion.generators,
             inside=motion.action is None,
             equivariance=sym.output_action is not None,
+            of_data=sym.distribution is not None,
             **found._asdict(),
         )
     return answers
 
 
+class Asked(NamedTuple):
+    """What is asked of a model.
+
+    Attributes:
+        motions: the motions in question, by name.
+        moves: which of them are tried at finite size, and how often.
+        task: what several outputs are.
+        output: field of what the model returns.
+        data: the user's data, whose labels may say what the outputs are.
+    """
+
+    motions: dict[str, Motion]
+    moves: Moves
+    task: Task = "auto"
+    output: Any = None
+    data: Any = None
+
+
+class Found(NamedTuple):
+    """What was found.
+
+    Attributes:
+        answers: one per motion.
+        task: what several outputs were taken for; `"auto"` if that was not found out.
+        notes: what could not be measured, and how outputs were read.
+    """
+
+    answers: Answers
+    task: Task
+    notes: tuple[Remark, ...]
+
+
 def answer_all(
     model: Model,
     x: Float[Tensor, "n ..."],
-    shown: Float[Tensor, "s ..."],
+    first: Float[Tensor, "s ..."],
     sym: Symmetries,
-    motions: dict[str, Motion],
+    asked: Asked,
     *,
     progress: Callable[[int, int], object] | None = None,
-) -> tuple[Answers, tuple[Remark, ...]]:
+) -> Found:
     """Answer every question; what cannot be measured is left out, and a note says why.
 
     Args:
         model: the probed model.
         x: samples that are moved.
-        shown: samples whose predictions are stored.
+        first: the first batch; predictions of its first samples are stored.
         sym: the analysis.
-        motions: what is asked.
+        asked: what is asked.
         progress: called with the number of evaluations and how many are expected.
     """
+    motions, effort = asked.motions, asked.moves.effort
     if sym.output_action is not None:
         motions = {name: motion for name, motion in motions.items() if motion.action is None}
     if not motions:
-        return Answers(), ()
+        return Found(Answers(), asked.task, ())
     if sym.settings["outputs"] == "sum":  # the analysis was about the sum
         model = summed(model)
-    expected = len(x) * (
-        sum(map(evaluations, motions.values())) + DIRECTIONS * LEVELS + 2 * len(motions)
-    )
-    meter = Meter(progress, total=expected)
+    tried = {name: motions[name] for name in asked.moves.names if name in motions}
+    each = sum(map(effort.evaluations, tried.values())) + effort.directions * effort.levels
+    meter = Meter(progress, total=len(x) * (each + 2 * len(motions)))
     question = Question(model, sym.action, sym.output_action, x, meter)
     try:
+        reading = _reading(question, first, asked) if tried else None
+        if reading is not None:
+            question = _with(question, classes=reading.classes)
         answers = first_order_answers(sym, motions, question)
-        finite = _finite(question, replace(question, x=shown), sym, motions)
+        finite = _finite(question, replace(question, x=first[:SHOWN]), sym, tried, effort)
     except Exception as error:  # whatever a model does to moved samples must not lose the analysis
         note = Diagnosis.MOTIONS_NOT_TRIED(error=one_line(error))
         try:
-            return Answers(first_order_answers(sym, motions).values()), (note,)
+            answers = Answers(first_order_answers(sym, motions).values())
         except RuntimeError:  # not even the sums tell, such as those that overflow
-            return Answers(), (note,)
+            answers = Answers()
+        return Found(answers, asked.task, (note,))
     meter.finish()
-    return Answers(replace(one, finite=finite.get(name)) for name, one in answers.items()), ()
+    left = [name for name in motions if name not in tried]
+    notes = () if reading is None or reading.note is None else (reading.note,)
+    if left:
+        notes = (*notes, _by_derivatives(left, sym))
+    return Found(
+        Answers(replace(one, finite=finite.get(name)) for name, one in answers.items()),
+        asked.task if reading is None else reading.task,
+        notes,
+    )
+
+
+def _reading(question: Question, first: Float[Tensor, "s ..."], asked: Asked) -> Reading:
+    """What several outputs are, from the moved samples or, if these are few, from the first batch."""
+    if question.output_action is not None:
+        return Reading(classes=False)
+    complete = question.complete
+    if asked.task == "auto" and len(complete) < READ_SAMPLES <= len(first):
+        complete = question.reply(first[evenly_spaced(first, READ_SAMPLES)])
+    labels = labels_in(asked.data, complete.shape[1])
+    return read_outputs(
+        question.model,
+        complete,
+        task=asked.task,
+        output=asked.output,
+        labels=labels,
+        signals=question.action.stage in SIGNALS,
+    )
+
+
+def _by_derivatives(names: list[str], sym: Symmetries) -> Remark:
+    """That motions of the standard set were not tried at finite size."""
+    return Diagnosis.MOTIONS_BY_DERIVATIVES(
+        motions=", ".join(names), count=len(names), samples=sym.samples, most=MOST_SAMPLES
+    )
 
 
 def _finite(
-    question: Question, shown: Question, sym: Symmetries, motions: dict[str, Motion]
+    question: Question, shown: Question, sym: Symmetries, motions: dict[str, Motion], effort: Effort
 ) -> dict[str, FiniteChange]:
     """What finite motions change, for those that move the samples; none if the output is constant."""
     rounding = (CONSTANT * question.eps) ** 2 * question.output_square
@@ -141,13 +187,13 @@ def _finite(
         partners = None
         if sym.output_action is not None:
             partners = sym.accumulated.partners(motion.generators)
-        found = follow(_about(question, motion), motion, partners)
+        found = follow(_about(question, motion), motion, partners, effort)
         if found is not None and bool(found.displacement.isfinite().all()):
             followed[name] = found
     if not followed:
         return {}
     displacements = torch.cat([found.displacement for found in followed.values()])
-    random = random_motions(question, sym, displacements)
+    random = random_motions(question, sym, displacements, effort)
     level, samples = sym.decision.thresholds.level, checksum(question.x)
     return {
         name: finite_change(
@@ -162,8 +208,13 @@ def _finite(
 
 
 def _about(question: Question, motion: Motion) -> Question:
-    """The question with the action of a motion; f(x) is not evaluated again."""
-    one = replace(question, action=motion.action or question.action)
+    """The question with the action of a motion."""
+    return _with(question, action=motion.action or question.action)
+
+
+def _with(question: Question, **changes: Any) -> Question:
+    """The question with other fields; f(x) is not evaluated again."""
+    one = replace(question, **changes)
     one.__dict__["complete"] = question.complete
     return one
 

@@ -1,25 +1,38 @@
 """Questions about named motions, asked of a result."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
 
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg.actions import Motion
-from liegg.discovery.about.answer import SAMPLES, SHOWN, answer_all, first_order_answers
-from liegg.discovery.about.questions import About, motions_asked
+from liegg.discovery.about.answer import Asked, answer_all, first_order_answers
+from liegg.discovery.about.effort import plan_moves
+from liegg.discovery.about.questions import About, motions_asked, spread_of_values
+from liegg.discovery.inner import Asked as AskedAt
+from liegg.discovery.inner import at_inner_point
+from liegg.discovery.structured import as_inputs
 from liegg.inputs.batches import Batches, as_batches
+from liegg.inputs.foreign.recognise import for_data
 from liegg.inputs.model import eval_view, with_input_dtype
-from liegg.inputs.part import Part, part_of, with_part
-from liegg.inputs.probe import probe
+from liegg.inputs.part import Part, part_of
+from liegg.inputs.probed import in_dtype_of, probed
 from liegg.results.answers import Answers
 from liegg.results.symmetries import Symmetries
 
 
 def ask(
-    sym: Symmetries, about: About, *, model: Any = None, data: Any = None, output: Any = None
+    sym: Symmetries,
+    about: About,
+    *,
+    model: Any = None,
+    data: Any = None,
+    output: Any = None,
+    call: Any = None,
 ) -> Answers:
     """Answer for named motions from a result; see `Symmetries.about`."""
     if (model is None) != (data is None):
@@ -29,7 +42,7 @@ def ask(
             "ask about derivatives alone."
         )
     if model is not None:
-        return _with_model(sym, about, model=model, data=data, output=output)
+        return _with_model(sym, about, model=model, data=data, output=output, call=call)
     shape = tuple(sym.settings.get("sample") or ())
     motions = _asked(sym, about, shape)
     derived = first_order_answers(sym, motions)
@@ -57,24 +70,37 @@ def _asked(
 
 
 @one_at_a_time
-def _with_model(sym: Symmetries, about: About, *, model: Any, data: Any, output: Any) -> Answers:
+def _with_model(
+    sym: Symmetries, about: About, *, model: Any, data: Any, output: Any, call: Any
+) -> Answers:
     """Move samples, and see what the model does."""
+    seed = sym.settings["seed"]
+    here = at_inner_point(AskedAt(model, data, sym.action, call), sym.settings.get("at"), seed=seed)
+    given = as_inputs(here.model, here.data, here.action, call=here.call, seed=seed)
+    sym, data = replace(sym, action=given.action), given.data
     with (
-        seeded(sym.settings["seed"]),
+        seeded(seed),
         torch.inference_mode(False),
         torch.no_grad(),
-        eval_view(model) as function,
+        eval_view(for_data(given.model, data)) as function,
     ):
         function = with_input_dtype(function, as_batches(data))
         batches = Batches(as_batches(data).source).prepared(function.dtype, function.device)
         first = next(iter(batches))
         sym.action.check(tuple(first.shape[1:]))
-        spread = float(first.double().std()) if first.numel() > 1 else 1.0
-        motions = _asked(sym, about, tuple(first.shape[1:]), spread or 1.0)
-        x = batches.some(SAMPLES, first)
+        spread = spread_of_values(sym.action, first)
+        motions = _asked(sym, about, tuple(first.shape[1:]), spread)
+        moves = plan_moves(sym, motions, standard=False)
+        x = batches.some(moves.samples, first)
         part = part_of(sym.settings, Part(output))
-        function = probe(with_part(function, first, part), first)
-        answers, notes = answer_all(function, x, first[:SHOWN], sym, motions)
-    if notes:
-        raise ArgumentError(f"{notes[0]}.")
-    return answers
+        dtype = function.dtype
+        function = probed(function, first, part, finite=sym.settings["route"] == "finite")
+        x, first = (in_dtype_of(one, function, dtype) for one in (x, first))
+        task = sym.settings.get("task", "auto")
+        asked = Asked(motions, moves, task, part.output, data)
+        found = answer_all(function, x, first, sym, asked)
+    if len(found.answers) < len(motions) or any(
+        note.diagnosis is Diagnosis.MOTIONS_NOT_TRIED for note in found.notes
+    ):
+        raise ArgumentError(f"{found.notes[0]}.")
+    return found.answers

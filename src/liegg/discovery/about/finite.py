@@ -8,6 +8,7 @@ from torch import Tensor
 
 from liegg._utils.checks import checksum
 from liegg.actions import Motion
+from liegg.discovery.about.effort import GENERATORS, Effort
 from liegg.discovery.about.moved import move
 from liegg.discovery.about.random_motions import RandomMotions
 from liegg.discovery.about.shares import mean_difference, proportion
@@ -15,15 +16,6 @@ from liegg.discovery.verification.curves import radius
 from liegg.discovery.verification.measure import Directions, Question
 from liegg.discovery.verification.orbits import CLOSED, orbit
 from liegg.results.answer import HOLDS, FiniteChange
-
-ANGLES, FEWEST_ANGLES = 8, 4
-"""Angles over a whole turn; with several generators they share them, but each has this many at least."""
-
-SIZES = (0.5, 1.0)
-"""Shares of the largest size at which other motions are measured, in both senses."""
-
-GENERATORS = 6
-"""Most generators of a motion that are followed; of more, evenly spaced ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,26 +48,16 @@ class Followed:
         return values.mean(0) if self.whole_turn else values[-1]
 
 
-def evaluations(motion: Motion) -> int:
-    """How often each sample is moved by a motion, at most."""
-    count = min(len(motion.generators), GENERATORS)
-    if motion.longest is not None:
-        return 2 * len(SIZES) * count
-    return max(max(FEWEST_ANGLES, ANGLES // count), 2 * len(SIZES)) * count
-
-
-def times_shown(motion: Motion) -> int:
-    """How often each sample whose predictions are stored is moved: by the first generator, in one sense."""
-    return len(SIZES) if motion.longest is not None else max(FEWEST_ANGLES, ANGLES)
-
-
-def follow(question: Question, motion: Motion, k: Float[Tensor, "k p"] | None) -> Followed | None:
+def follow(
+    question: Question, motion: Motion, k: Float[Tensor, "k p"] | None, effort: Effort
+) -> Followed | None:
     """Move the samples along a motion; None if it does not move them.
 
     Args:
         question: the model and its samples, with the action of the motion.
         motion: what is asked.
         k: what each generator does to the output; None for invariance.
+        effort: how often each sample is moved.
     """
     h = motion.generators
     some = torch.linspace(0, len(h) - 1, min(len(h), GENERATORS)).long()
@@ -87,11 +69,11 @@ def follow(question: Question, motion: Motion, k: Float[Tensor, "k p"] | None) -
         path.period is not None and path.gap <= CLOSED for path in orbits
     )
     if turn:
-        count = max(FEWEST_ANGLES, ANGLES // len(h))
+        count = effort.angles_each(len(h))
         shares = (torch.arange(count, dtype=torch.float64) + 0.5) / count
         ends = torch.tensor([path.period for path in orbits], dtype=torch.float64)
     else:
-        shares = torch.tensor(SIZES, dtype=torch.float64)
+        shares = torch.tensor(effort.sizes, dtype=torch.float64)
         ends = torch.tensor(
             [motion.longest or question.spread / path.speed for path in orbits], dtype=torch.float64
         )

@@ -10,9 +10,11 @@ from torch import Tensor
 
 from liegg.actions import Motion
 from liegg.decision.bootstrap import student_quantile
+from liegg.decision.derivative_error import widened
 from liegg.decision.intervals import bootstrap, span_interval
 from liegg.decision.rank import rule, scale
 from liegg.discovery.verification.measure import Question
+from liegg.results.answer import NO_DERIVATIVE
 from liegg.results.symmetries import Symmetries
 
 SMALL_STEP = 1 / 16
@@ -42,6 +44,8 @@ def from_the_analysis(sym: Symmetries, coefficients: Float[Tensor, "k g"]) -> Fi
         coefficients: generators that were fixed before the data was seen.
     """
     total, decision = sym.accumulated, sym.decision
+    if sym.settings.get("finite", {}).get("piecewise"):
+        return NOT_MEASURED._replace(grade=NO_DERIVATIVE)
     basis = unit_motions(sym, coefficients)
     if not len(basis):
         return NOT_MEASURED._replace(grade="trivial")
@@ -50,12 +54,20 @@ def from_the_analysis(sym: Symmetries, coefficients: Float[Tensor, "k g"]) -> Fi
         return NOT_MEASURED._replace(grade="trivial")
     defect, low, high = float(values.mean()), math.nan, math.nan
     level = decision.thresholds.level
+    if total.means is not None:
+        return _graded(
+            sym, defect, total.means_interval(basis, level=level), largest=float(values.max())
+        )
     order = values.argsort()
     fixed = replace(total.solution, directions=basis[order], values=values[order])
     draws = bootstrap(total.blocks, fixed, floor=decision.floor, seed=total.seed, solved=0)
     if draws is not None:
         # Directions at the floor are rounding, and are left out of the interval.
         low, high = span_interval(draws, len(basis), level=level)[1:]
+    if total.error > 0 and defect > decision.floor:
+        one = torch.tensor([[low, high]], dtype=torch.float64)
+        error = torch.tensor([total.error], dtype=torch.float64)
+        low, high = widened(values.mean()[None].cpu(), one, error)[0].tolist()
     return _graded(sym, defect, (low, high), largest=float(values.max()))
 
 

@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from liegg.discovery.verification.measure import Directions, Question
-from liegg.inputs.batches import BATCH_ELEMENTS, BATCH_SIZE
+from liegg.inputs.pieces import BATCH_ELEMENTS, BATCH_SIZE
 
 
 class Moved(NamedTuple):
@@ -25,12 +25,6 @@ class Moved(NamedTuple):
     change: Float[Tensor, "m n"]
     changed: Bool[Tensor, "m n"] | None
     classes: Int[Tensor, "m n"] | None
-
-
-def has_classes(question: Question) -> bool:
-    """Whether the largest of several outputs is a prediction; those of maps and of tables are not."""
-    flat = question.model.target is not None or len(question.model.output_shape) < 2
-    return question.output_action is None and flat and question.complete.shape[1] > 1
 
 
 def move(question: Question, motions: Directions) -> Moved:
@@ -58,7 +52,7 @@ def move(question: Question, motions: Directions) -> Moved:
             change[rows, part] = gaps.nan_to_num(nan=torch.inf, posinf=torch.inf)
             classes[rows, part] = replies.argmax(2)
     displacement = (squares / len(question.x)).sqrt() / question.spread
-    told = has_classes(question)
+    told = question.has_classes
     return Moved(
         displacement.cpu(),
         (change / question.variance).cpu(),

@@ -12,7 +12,7 @@ from liegg.discovery.about.ask import ask
 from liegg.discovery.about.first_order import unit_motions
 from liegg.discovery.about.questions import About
 from liegg.discovery.about.shares import mean_difference
-from liegg.results.answer import Answer, Share
+from liegg.results.answer import Answer, FiniteChange, Share
 from liegg.results.paired_answer import NOTHING, Measure, PairedAnswer
 from liegg.results.symmetries import Symmetries
 
@@ -49,7 +49,7 @@ def _pair(
     measure: Measure = "" if math.isnan(ratio.value) else "defect"
     difference, paired = NOTHING, False
     mine, theirs = one.finite, other.finite
-    if mine is not None and theirs is not None and _same_sizes(mine.sizes, theirs.sizes):
+    if mine is not None and theirs is not None and _same_size(mine, theirs):
         paired = mine.samples == theirs.samples
         level = a.decision.thresholds.level
         each = (mine.each_change, theirs.each_change)
@@ -71,8 +71,11 @@ def _pair(
     )
 
 
-def _same_sizes(one: Float[Tensor, " t"], other: Float[Tensor, " u"]) -> bool:
-    return one.shape == other.shape and bool(torch.isclose(one, other, rtol=1e-3).all())
+def _same_size(one: FiniteChange, other: FiniteChange) -> bool:
+    """Whether two answers are about motions of the same reported size."""
+    if one.whole_turn or other.whole_turn:
+        return one.whole_turn and other.whole_turn
+    return one.unit == other.unit and math.isclose(one.sizes[-1], other.sizes[-1], rel_tol=1e-3)
 
 
 def defect_ratio(a: Symmetries, b: Symmetries, one: Answer, other: Answer) -> tuple[Share, bool]:

@@ -12,15 +12,13 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, MatrixAction, Motion
+from liegg.inputs.task import SIGNALS
 
 About = Any
 """Names of motions that the action knows, a mapping from names to generators, or None for the standard set."""
 
 SMALLEST, LARGEST = 1e-30, 1e30
 """Entries of a generator that can be squared."""
-
-STANDARD_STAGES = ("grid", "colour")
-"""Samples of which the action's own motions are asked about without being named: signals and colours."""
 
 
 def motions_asked(
@@ -40,7 +38,7 @@ def motions_asked(
     """
     known = action.motions(shape, spread=spread)
     if about is None:
-        about = known if action.stage in STANDARD_STAGES else ()
+        about = known if action.stage in SIGNALS else ()
     if isinstance(about, str):
         about = (about,)
     if not isinstance(about, Mapping):
@@ -77,7 +75,10 @@ def _motion(name: str, given: Any, known: Mapping[str, Motion], action: Action) 
     motion = given
     if not isinstance(given, Motion):
         motion = Motion(_generators(name, given, action))
-    coefficients = (motion.action or action).as_coefficients(motion.generators, f"about[{name!r}]")
+    try:
+        coefficients = (motion.action or action).as_coefficients(motion.generators)
+    except ArgumentError as error:
+        raise ArgumentError(f"about[{name!r}]: {error}") from error
     sizes = coefficients.detach().double().abs().amax(1) if len(coefficients) else torch.zeros(1)
     if not bool(((sizes > SMALLEST) & (sizes < LARGEST)).all()):
         raise ArgumentError(
@@ -132,3 +133,10 @@ def _generators(name: str, given: Any, action: Action) -> Tensor:
     is_matrix = isinstance(action, MatrixAction) and given.shape == (action.ambient,) * 2
     single = given.ndim == 1 or (is_matrix and action.size != given.shape[1])
     return given[None] if single else given
+
+
+def spread_of_values(action: Action, x: Tensor) -> float:
+    """Standard deviation of the values of samples that are moved; 1 if they do not differ."""
+    movable = action.movable(x)
+    values = x if movable is None else x[movable]
+    return (float(values.double().std()) if values.numel() > 1 else 1.0) or 1.0

@@ -6,16 +6,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg.discovery.about.effort import Effort
 from liegg.discovery.about.moved import move
 from liegg.discovery.verification.follow import random_directions
 from liegg.discovery.verification.measure import Directions, Question
 from liegg.results.symmetries import Symmetries
-
-DIRECTIONS = 4
-"""Random directions."""
-
-LEVELS = 3
-"""Displacements at which they are measured; between two of them, values are interpolated."""
 
 LENGTHS = 9
 """Lengths of each random motion at which its displacement is measured, on a few samples."""
@@ -58,7 +53,7 @@ class RandomMotions:
 
 
 def random_motions(
-    question: Question, sym: Symmetries, displacements: Float[Tensor, " d"]
+    question: Question, sym: Symmetries, displacements: Float[Tensor, " d"], effort: Effort
 ) -> RandomMotions:
     """Measure random directions of the candidates at displacements that span the given ones.
 
@@ -66,19 +61,20 @@ def random_motions(
         question: the model and its samples.
         sym: the analysis, whose displacement makes the directions comparable.
         displacements: of the named motions, in multiples of the data's spread.
+        effort: how many directions, at how many displacements.
     """
     h = random_directions(
         sym.accumulated.displacement,
-        DIRECTIONS,
+        effort.directions,
         float(sym.settings["trivial_tolerance"]),
         sym.settings["seed"],
     )
     smallest, largest = float(displacements.min()), float(displacements.max())
-    levels = torch.linspace(smallest, largest, LEVELS, dtype=torch.float64)
+    levels = torch.linspace(smallest, largest, effort.levels, dtype=torch.float64)
     times = torch.stack([_lengths(question, row, levels) for row in h])  # [directions, levels]
     motions = Directions(h, None if sym.output_action is None else sym.accumulated.partners(h))
     found = move(question, _each_at(motions, times))
-    split = (DIRECTIONS, LEVELS)
+    split = (effort.directions, effort.levels)
     return _sorted(
         found.displacement.unflatten(0, split).mean(0),
         found.change.unflatten(0, split).mean(0),

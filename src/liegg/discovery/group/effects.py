@@ -10,7 +10,6 @@ from torch import Tensor
 
 from liegg.decision.bootstrap import student_quantile
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.about.moved import has_classes
 from liegg.discovery.group.candidate import Candidate
 from liegg.discovery.group.setting import LARGE_SAMPLE, Setting
 from liegg.discovery.verification.measure import Question
@@ -78,7 +77,7 @@ def effects(setting: Setting, candidates: Sequence[Candidate]) -> Effects:
         torch.tensor([row[0] for row in rows], dtype=torch.float64),
         torch.stack([row[1] for row in rows]).cpu() / scale,
         torch.stack([row[2] for row in rows]).cpu() / scale,
-        torch.stack([row[3] != classes for row in rows]).cpu() if has_classes(question) else None,
+        torch.stack([row[3] != classes for row in rows]).cpu() if question.has_classes else None,
     )
 
 

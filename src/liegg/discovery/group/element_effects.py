@@ -21,6 +21,7 @@ from liegg.discovery.group.reading import read
 from liegg.discovery.group.setting import Setting
 from liegg.inputs.batches import Data
 from liegg.inputs.model import eval_view
+from liegg.inputs.output_field import Field
 from liegg.inputs.part import asked_part
 from liegg.results.group_symmetries import GroupElement, GroupSymmetries
 
@@ -43,7 +44,9 @@ class ElementEffects(NamedTuple):
     model: str
 
 
-def element_effects(model: Any, data: Data, elements: Any, action: Action) -> ElementEffects:
+def element_effects(
+    model: Any, data: Data, elements: Any, action: Action, *, output: Field = None
+) -> ElementEffects:
     """Measure stated elements on the data.
 
     Args:
@@ -51,6 +54,7 @@ def element_effects(model: Any, data: Data, elements: Any, action: Action) -> El
         data: as for `liegg.discover_group`.
         elements: matrices `[k, n, n]`, permutations of slots as lists, a group, or what `discover_group` found.
         action: what they act on.
+        output: the field of what the model returns, as for `liegg.discover`.
 
     Raises:
         ArgumentError: nothing that the action moves has elements of this size.
@@ -60,7 +64,7 @@ def element_effects(model: Any, data: Data, elements: Any, action: Action) -> El
     if not listed:
         raise AssertionError("no element was given: nothing was checked.")
     with seeded(0), torch.inference_mode(False), torch.no_grad(), eval_view(model) as function:
-        part = asked_part(None, None, equivariance=False)
+        part = asked_part(output, None, equivariance=False)
         searched, judged = read(function, data, None, part=part, action=action, output_action=None)
         spaces = action.spaces(tuple(searched.x.shape[1:]))
         named = [_candidate(one, spaces, action) for one in listed]

@@ -6,7 +6,6 @@ import torch
 
 from liegg.actions import Action
 from liegg.actions.finite.grid import GridSpace, ShiftSpace
-from liegg.discovery.about.moved import has_classes
 from liegg.discovery.group.candidate import Candidate
 from liegg.discovery.group.effects import mean_interval
 from liegg.discovery.group.setting import Setting
@@ -67,7 +66,7 @@ def rotations(setting: Setting, action: Action) -> tuple[Angle, ...]:
                 degrees=360 * share,
                 effect=math.sqrt(size.value),
                 interval=(math.sqrt(size.low), math.sqrt(size.high)),
-                changed=changed if has_classes(question) else None,
+                changed=changed if question.has_classes else None,
             )
         )
     return tuple(found)

@@ -15,7 +15,8 @@ from torch.nn.functional import pad
 from liegg.actions.finite.vectors import VectorSpace
 from liegg.discovery.group.setting import Setting
 from liegg.polarization.output_sketch import combine
-from liegg.polarization.rows import Plan, polarize
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import polarize
 
 FIRST_DAMPING, LESS, MORE = 0.1, 0.2, 4.0
 """Damping of the first step, relative to the mean sensitivity, and its factors after a good and after a bad step."""

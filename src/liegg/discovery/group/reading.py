@@ -16,7 +16,7 @@ from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.model import Model, with_input_dtype
 from liegg.inputs.part import Part, with_part
 from liegg.inputs.probe import probe
-from liegg.polarization.rows import check_output_action
+from liegg.polarization.output_fit import check_output_action
 
 SEARCHED, JUDGED, JUDGED_LARGE = 384, 384, 160
 """Most samples that are searched on and judged on; fewer large samples are judged on."""

@@ -12,27 +12,33 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._utils.arguments import checked
+from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, ModelError, ShapeError, one_line
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.precision import convolves, full_precision_products
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.analyse import Request, analyse, conclude, hidden_from, reading
+from liegg.discovery.analyse import analyse, conclude, reading
 from liegg.discovery.discover import ADVICE
+from liegg.discovery.first_batch import hidden_from
 from liegg.discovery.layers.hooks import Layer, Network, network_of, truncate
 from liegg.discovery.layers.select import Layers, Selection, parse_selection, select_layers
 from liegg.discovery.layers.streaming import LayerPass, stream_layers
 from liegg.discovery.layers.tangents import plan_tangents
 from liegg.discovery.layers.trace import trace, with_arithmetic
+from liegg.discovery.request import Request
 from liegg.discovery.run import Run
 from liegg.discovery.solve_and_decide import memory_notes, with_blocks
+from liegg.discovery.structured import Inputs, with_inputs
 from liegg.inputs.batches import Data
 from liegg.inputs.model import Model, arithmetic_note
 from liegg.inputs.output_field import Field
 from liegg.inputs.probe import probe
+from liegg.polarization.output_fit import fitted_output_action
 from liegg.polarization.output_sketch import Outputs
-from liegg.polarization.rows import Plan, rows_per_sample
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import rows_per_sample
 from liegg.polarization.streaming import PassPlan, PassSums
 from liegg.results.layers import LayerResult, LayerSymmetries, Problem
 from liegg.results.symmetries import Symmetries
@@ -45,18 +51,23 @@ COMBINATIONS = 64
 
 
 @checked(
-    ADVICE | {"target": "A target is a part of the last output: liegg.discover(..., target=)."}
+    ADVICE
+    | {
+        "target": "A target is a part of the last output: liegg.discover(..., target=).",
+        "at": "A motion of the input is followed through the layers; liegg.discover(..., at=) begins behind one of them.",
+    }
 )
 @one_at_a_time
 def discover_layers(
     model: Any,
     data: Data,
-    action: Action,
+    action: Action | Mapping[Any, Any],
     *,
     layers: Layers = None,
     output_action: Action | None = None,
     outputs: Outputs = "each",
     output: Field = None,
+    call: Callable[..., Any] | None = None,
     seed: int = 0,
     thresholds: Thresholds | None = None,
     run: Run | None = None,
@@ -70,7 +81,7 @@ def discover_layers(
     Args:
         model: `nn.Module`, analysed in eval mode through a copy with hooks; it is left as it was.
         data: as for `discover`.
-        action: the candidate generators.
+        action: the candidate generators; for structured samples a mapping from paths to actions, as for `discover`.
         layers: None for every module that computes something: modules that call no other module,
             and blocks whose output is not that of a layer inside them (the output of the complete
             network is called `"output"`). Or names and patterns (`["conv1", "block*"]`; `*` stops at
@@ -82,6 +93,7 @@ def discover_layers(
         outputs: `"each"` output of a layer is a separate constraint; `"sum"` is the paper's reading;
             a number `k` takes k random combinations.
         output: the field of what the complete network returns, as for `discover`; for the layers inside see `layers`.
+        call: how the model takes structured samples, as for `discover`.
         seed: seed of random combinations and of whatever a loader draws.
         thresholds: what counts as a symmetry, as for `discover`. What is found in a layer has no
             intervals and no controls; directions that you name have intervals, see
@@ -113,15 +125,7 @@ def discover_layers(
             "function or an exported program, use liegg.discover."
         )
     thresholds, run = thresholds or Thresholds(), run or Run()
-    request = Request(
-        data=data,
-        action=action,
-        output_action=output_action,
-        outputs=outputs,
-        seed=seed,
-        thresholds=thresholds,
-        run=run,
-    )
+    check_seed(seed)
     if run.checkpoint is not None or run.bottom is not None:
         raise ArgumentError(
             "checkpoint= and bottom= are for liegg.discover; discover_layers takes liegg.Run(batch_size=, progress=)."
@@ -131,7 +135,21 @@ def discover_layers(
             "outputs='sum' has no meaning with output_action: equivariance compares the outputs "
             "one by one."
         )
-    return _analyse_layers(model, request, parse_selection(layers)._replace(output=output))
+    selection = parse_selection(layers)._replace(output=output)
+
+    def analysed(given: Inputs) -> LayerSymmetries:
+        request = Request(
+            data=given.data,
+            action=given.action,
+            output_action=output_action,
+            outputs=outputs,
+            seed=seed,
+            thresholds=thresholds,
+            run=run,
+        )
+        return _analyse_layers(given.model, request, selection)
+
+    return with_inputs(analysed, model, data, action, call=call, seed=seed)
 
 
 def _analyse_layers(model: nn.Module, request: Request, selection: Selection) -> LayerSymmetries:
@@ -153,7 +171,7 @@ def _analyse_layers(model: nn.Module, request: Request, selection: Selection) ->
     fits = max((each["invariance"].fits for each in problems.values()), default=0)
     every_note = (
         *function.notes,
-        *arithmetic_note(network.arithmetic or first.dtype, first.dtype),
+        *_arithmetic_note(function, network, first.dtype),
         *(plan.tangents.notes if problems else ()),
         *memory_notes(fits, first.device.type),
         *notes,
@@ -170,18 +188,25 @@ def _analyse_layers(model: nn.Module, request: Request, selection: Selection) ->
     )
 
 
+def _arithmetic_note(model: Model, network: Network, dtype: torch.dtype) -> tuple[Remark, ...]:
+    """A note if the network computes with fewer digits than what it is given."""
+    given = model.input_dtype or dtype
+    return arithmetic_note(network.arithmetic or given, given)
+
+
 def _plan_layers(
     network: Network, first: Float[Tensor, "b ..."], request: Request, selection: Selection
 ) -> tuple[list[Layer], LayerPass, list[Remark]]:
     """Select the layers and plan the pass: the layers, the plan, and notes."""
     action = request.action.row_action
+    outputs = "each" if request.outputs == "whitened" else request.outputs
     with full_precision_products():
         calls, writes = trace(
             network, first, lambda call, module: selection.pick(call, module, network)
         )
         layers, notes = select_layers(calls, selection, network)
-        plans = {layer.name: _row_plan(layer, request.outputs, request.seed) for layer in layers}
-        output_actions = _output_actions(layers, request.output_action)
+        plans = {layer.name: _row_plan(layer, outputs, request.seed) for layer in layers}
+        output_actions = _output_actions(layers, request.output_action, request.action)
         distinct = [layer for layer in layers if not layer.same]
         tangents = plan_tangents(network, action, first, distinct, writes=writes)
     shapes = (tuple(first.shape[1:]), *(call.shape for call in calls))
@@ -197,7 +222,9 @@ def _row_plan(layer: Layer, outputs: Outputs, seed: int) -> Plan:
     return Plan("each" if rows == count and outputs != "sum" else outputs, "jvp", seed)
 
 
-def _output_actions(layers: list[Layer], output_action: Action | None) -> dict[str, Action | None]:
+def _output_actions(
+    layers: list[Layer], output_action: Action | None, action: Action
+) -> dict[str, Action | None]:
     """The action on the outputs, for those layers that it fits."""
     actions: dict[str, Action | None] = dict.fromkeys((layer.name for layer in layers), None)
     if output_action is None:
@@ -205,8 +232,8 @@ def _output_actions(layers: list[Layer], output_action: Action | None) -> dict[s
     problem = ""
     for layer in layers:
         try:
-            output_action.check(layer.shape)
-            actions[layer.name] = output_action
+            shaped = Model(lambda x: x, layer.name, output_shape=layer.shape)
+            actions[layer.name] = fitted_output_action(output_action, action, shaped)
         except ShapeError as error:
             problem = f"the output of {layer.name!r}: {error}"
     if not any(actions.values()):

@@ -12,11 +12,11 @@ from liegg.discovery.layers import block_squares
 from liegg.discovery.layers.block_squares import BlockSquares
 from liegg.polarization.gram import Gram
 from liegg.polarization.output_sketch import combine
+from liegg.polarization.plan import Plan
 from liegg.polarization.r_factor import BLOCK_COLUMNS
-from liegg.polarization.rows import Plan
 from liegg.polarization.state import RowSums, fold, init_rows
 
-CHUNK = {"cpu": 2**20, "cuda": 2**26}
+NUMBERS_AT_ONCE = {"cpu": 2**20, "cuda": 2**26}
 """Numbers converted to float64 at once: 8 MB and 512 MB."""
 
 CACHED = {"cpu": 2**18, "cuda": 2**26}
@@ -127,7 +127,7 @@ def update(
         rows, along = _summed(y.to(precise), slopes.to(precise))
         finite = torch.isfinite(along[:, 0]) & torch.isfinite(rows[:, 0]).all(1)
         return _add_rows(state, rows, along, squared=True, block=block), finite
-    step = max(1, CHUNK.get(y.device.type, CHUNK["cpu"]) // ((1 + g) * c))
+    step = max(1, NUMBERS_AT_ONCE.get(y.device.type, NUMBERS_AT_ONCE["cpu"]) // ((1 + g) * c))
     for start in range(0, len(y), step):
         some = slice(start, start + step)
         both = _stack(y[some], slopes[:, some], buffer)
@@ -156,7 +156,9 @@ def buffer_for(
 ) -> Float[Tensor, " n"]:
     """Memory for every layer of up to `widest` outputs, in batches of up to `samples` samples."""
     numbers = (1 + columns) * widest
-    most = max(numbers, min(CHUNK.get(device.type, CHUNK["cpu"]), samples * numbers))
+    most = max(
+        numbers, min(NUMBERS_AT_ONCE.get(device.type, NUMBERS_AT_ONCE["cpu"]), samples * numbers)
+    )
     return torch.empty(most, dtype=torch.float64, device=device)
 
 

@@ -13,6 +13,8 @@ from torch.nn.utils.parametrize import ParametrizationList
 
 from liegg._utils.errors import ArgumentError
 from liegg.inputs.output_field import OBVIOUS, Field, describe, fields_of, find_field
+from liegg.inputs.structure.entry import Entry
+from liegg.inputs.structure.fold import fold_any
 
 NETWORK_OUTPUT = "output"
 """Name of the output of the complete network, unless a module has that name."""
@@ -79,6 +81,10 @@ def network_of(root: nn.Module, name: str) -> Network:
             f"{name} is compiled by TorchScript, which hides its layers. Pass the original module."
         )
     names = list(root.named_modules(remove_duplicate=False))
+    if isinstance(root, Entry):
+        _check_one_call(root)
+        inside = root.model.named_modules(remove_duplicate=False)
+        names = [("", root), *((path, module) for path, module in inside if path)]
     weights = {
         id(part)
         for _, module in names
@@ -93,6 +99,29 @@ def network_of(root: nn.Module, name: str) -> Network:
     output = NETWORK_OUTPUT if NETWORK_OUTPUT not in parts else f"{NETWORK_OUTPUT} of {name}"
     aliases = {path: first[id(module)] for path, module in names if id(module) in first}
     return Network(root, name, {**parts, output: root}, aliases | {output: output})
+
+
+def _check_one_call(root: Entry) -> None:
+    """Raise `ArgumentError` unless a batch of structured samples is one call of the module."""
+    convention = root.convention
+    if convention.mode == "single" or (convention.mode == "stacked" and convention.layout.ragged):
+        raise ArgumentError(
+            f"layers need one call of the model per batch, but it is called as {convention.words()}. Pass samples of "
+            "one size, or graphs that are joined by a vector 'batch'."
+        )
+
+
+def kind_of(module: nn.Module) -> str:
+    """Class of a module; of structured samples, that of the user's own."""
+    return type(module.model if isinstance(module, Entry) else module).__name__
+
+
+def per_sample(network: Network, x: Float[Tensor, "b ..."], y: Tensor) -> Tensor:
+    """The output of a layer with one entry per sample, where graphs are joined to one."""
+    root = network.root
+    if isinstance(root, Entry) and root.convention.mode == "joined":
+        return fold_any(root.convention.layout, x, y)
+    return y
 
 
 @contextmanager
@@ -151,7 +180,8 @@ def run_to_layers(
         counts[module] += 1
         layer = remaining.pop(call_name(module, counts[module]), None)
         if layer is not None:
-            visit(layer, pick_tensor(output, layer.pick, layer.name))
+            tensor = pick_tensor(output, layer.pick, layer.name)
+            visit(layer, per_sample(network, x, tensor))
             if not remaining:
                 raise Stop
 

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import LieggError, one_line
-from liegg._utils.forward_mode import FixedNorms, jvp
+from liegg._utils.forward_mode import jvp
+from liegg._utils.forward_rules import ForwardRules
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.discovery.layers.hooks import Layer, Network, run_to_layers
@@ -104,7 +105,7 @@ def push_tangents(
             lambda tangent: jvp(lambda at: through(at.clone() if copy else at), x, tangent)[1]
         )(tangents)
     else:
-        with forward_ad.dual_level(), FixedNorms():
+        with forward_ad.dual_level(), ForwardRules():
             moving = forward_ad.make_dual(x.repeat(g, *[1] * (x.ndim - 1)), tangents.flatten(0, 1))
             through(moving.clone() if copy else moving)
     return missing

@@ -13,7 +13,15 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, LieggError, ModelError, one_line
 from liegg._utils.precision import coarsest, record_dtypes
-from liegg.discovery.layers.hooks import Network, Pick, call_name, hooked, pick_tensor
+from liegg.discovery.layers.hooks import (
+    Network,
+    Pick,
+    call_name,
+    hooked,
+    kind_of,
+    per_sample,
+    pick_tensor,
+)
 from liegg.inputs.probe import PROBE_SAMPLES
 
 
@@ -122,7 +130,7 @@ def _record_calls(
         name = call_name(module, counts[module])
         nested = inside.pop()
         inside[-1] |= {name, *nested}
-        call = Call(name, module, type(network.parts[module]).__name__, leaf=not nested)
+        call = Call(name, module, kind_of(network.parts[module]), leaf=not nested)
         choice = pick(name, module)
         try:
             tensor = pick_tensor(output, choice, name)
@@ -131,14 +139,15 @@ def _record_calls(
                 raise
             calls.append(call._replace(problem=str(error)))
             return
+        folded = per_sample(network, x, tensor)
         origin, same = origins.get(id(tensor)), ""
         if origin is not None and origin[0]() is tensor and origin[1] == tensor._version:
             same = origin[2]
         origins[id(tensor)] = (weakref.ref(tensor), tensor._version, same or name)
         eps = torch.finfo(coarsest(tensor.dtype, x.dtype, network.arithmetic)).eps
-        call = call._replace(new=same not in nested, same=same, shape=tuple(tensor.shape), eps=eps)
+        call = call._replace(new=same not in nested, same=same, shape=tuple(folded.shape), eps=eps)
         try:
-            calls.append(call._replace(marks=_marks(tensor, len(x))))
+            calls.append(call._replace(marks=_marks(folded, len(x))))
         except RuntimeError as error:  # inside a transform of the network's own
             problem = f"the output of layer {name!r} cannot be read ({one_line(error)})"
             calls.append(call._replace(problem=problem))

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.discovery.verification.measure import (
-    ROUNDING,
+    OUTPUT_UNITS,
     Directions,
     Question,
     changes,
@@ -176,7 +176,7 @@ def curvature(
     squares = slopes[best + 1]
     measured, gap = float(squares.mean()), float(gaps[best].mean().sqrt())
     numerical = 2 * measured**0.5 * gap + gap**2
-    rounding = (ROUNDING * eps / steps[best + 2]) ** 2 * question.output_square
+    rounding = (OUTPUT_UNITS * eps / steps[best + 2]) ** 2 * question.output_square
     # Steps that agree better than the bound on rounding are the better measure of it.
     floor = min(rounding, (SIGNIFICANT * gap) ** 2)
     share = 1 / len(squares) + (1 / analysed if analysed else 0.0)

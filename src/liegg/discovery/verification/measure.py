@@ -12,8 +12,9 @@ from liegg._utils.device import layout
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.discovery.verification.meter import Meter
-from liegg.inputs.batches import BATCH_ELEMENTS, BATCH_SIZE
 from liegg.inputs.model import Model
+from liegg.inputs.pieces import BATCH_ELEMENTS, BATCH_SIZE
+from liegg.inputs.task import SIGNALS, read_outputs
 
 CONSTANT = 4.0
 """Rounding units of the model's dtype up to which the outputs of all samples are equal."""
@@ -22,7 +23,7 @@ CPU_ELEMENTS = 2**18
 """Most numbers per call of a model on a CPU: activations of larger batches leave the cache, which
 makes a small convolutional network on images of 64 x 64 pixels about three times slower."""
 
-ROUNDING = 100.0
+OUTPUT_UNITS = 100.0
 """Rounding units of the model's dtype, relative to its outputs, that a change may be off by."""
 
 
@@ -67,6 +68,7 @@ class Question:
         output_action: on the output; None for invariance.
         x: samples in the model's dtype.
         meter: counts the samples that the model evaluates.
+        classes: whether the largest of several outputs is a prediction; None finds out.
     """
 
     model: Model
@@ -74,6 +76,7 @@ class Question:
     output_action: Action | None
     x: Float[Tensor, "n ..."]
     meter: Meter = field(default_factory=Meter)
+    classes: bool | None = None
 
     @property
     def eps(self) -> float:
@@ -84,6 +87,15 @@ class Question:
     def complete(self) -> Float[Tensor, "n k"]:
         """Complete outputs of the samples before any motion, from which their classes are read."""
         return torch.cat([self.reply(self.x[part]) for part in self.parts])
+
+    @cached_property
+    def has_classes(self) -> bool:
+        """Whether the largest of several outputs is a prediction."""
+        if self.output_action is not None or self.complete.shape[1] < 2:
+            return False
+        if self.classes is not None:
+            return self.classes
+        return read_outputs(self.model, self.complete, signals=self.action.stage in SIGNALS).classes
 
     @cached_property
     def y(self) -> Float[Tensor, "n c"]:
@@ -103,8 +115,14 @@ class Question:
     @cached_property
     def spread(self) -> float:
         """Root mean square distance of the samples from their mean; their size if all are equal."""
-        flat = self.x.double().flatten(1)
-        about = (flat - flat.mean(0)).square().sum(1).mean().sqrt()
+        flat = self.action.moving(self.x).double().flatten(1)
+        movable = self.action.movable(self.x)
+        if movable is None:
+            about = (flat - flat.mean(0)).square().sum(1).mean().sqrt()
+        else:  # points that a sample does not have are not away from the mean
+            known = movable.flatten(1)
+            mean = flat.sum(0) / known.sum(0).clamp_min(1)
+            about = ((flat - mean) * known).square().sum(1).mean().sqrt()
         return float(about) or float(flat.square().sum(1).mean().sqrt())
 
     @property
@@ -120,7 +138,7 @@ class Question:
 
     def share(self, which: int, of: int) -> "Question":
         """The same question about every `of`-th sample; f(x) is not evaluated again."""
-        one = replace(self, x=self.x[which::of])
+        one = replace(self, x=self.x[which::of], classes=self.has_classes)
         one.__dict__["complete"] = self.complete[which::of]
         return one
 
@@ -197,8 +215,8 @@ def changes(
 
     Returns:
         The mean squared distance from the target, infinite where an output is not finite; and the
-        share of samples for which another one of the complete outputs is the largest, None for one
-        output or an output action.
+        share of samples for which another one of the complete outputs is the largest; None if outputs
+        are no classes.
     """
     squared, others = torch.zeros(2, len(motions.h), dtype=torch.float64, device=question.y.device)
     for part in question.parts:
@@ -211,9 +229,8 @@ def changes(
             moved = question.taken(complete, part)
             squared[rows] += (moved - question.targets(k, part)).square().sum((1, 2))
             others[rows] += (complete.argmax(2) != before.argmax(1)).sum(1)
-    has_classes = question.output_action is None and question.complete.shape[1] > 1
     mean = (squared / len(question.x)).nan_to_num(nan=torch.inf, posinf=torch.inf)
-    return mean, others / len(question.x) if has_classes else None
+    return mean, others / len(question.x) if question.has_classes else None
 
 
 def there_and_back(question: Question, motions: Directions) -> Float[Tensor, " m"]:

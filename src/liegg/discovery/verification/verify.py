@@ -17,6 +17,8 @@ from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg.actions import Action, MatrixAction
+from liegg.discovery.inner import Asked, at_inner_point
+from liegg.discovery.structured import as_inputs
 from liegg.discovery.verification.evaluations import expected_evaluations
 from liegg.discovery.verification.follow import (
     CurveOptions,
@@ -25,16 +27,24 @@ from liegg.discovery.verification.follow import (
     random_controls,
 )
 from liegg.discovery.verification.further_curves import Others, others_of
-from liegg.discovery.verification.measure import CONSTANT, ROUNDING, Directions, Question, summed
+from liegg.discovery.verification.measure import (
+    CONSTANT,
+    OUTPUT_UNITS,
+    Directions,
+    Question,
+    summed,
+)
 from liegg.discovery.verification.meter import Meter
 from liegg.discovery.verification.selected_times import Effort, at_selected_times, shares
 from liegg.inputs.batches import Batches, Data, as_batches
+from liegg.inputs.foreign.recognise import for_data
 from liegg.inputs.model import Model, eval_view, with_input_dtype
 from liegg.inputs.output_field import Field
-from liegg.inputs.part import Part, asked_part, part_of, part_words, with_part
-from liegg.inputs.probe import probe
+from liegg.inputs.part import Part, asked_part, part_of, part_words
+from liegg.inputs.probed import in_dtype_of, probed
 from liegg.inputs.target import Target
-from liegg.polarization.rows import check_output_action
+from liegg.inputs.task import Task
+from liegg.polarization.output_fit import fitted_output_action
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve, Verification
 
@@ -54,6 +64,9 @@ def verify(
     output_generators: Float[Tensor, "d ..."] | None = None,
     target: Target = None,
     output: Field = None,
+    call: Callable[..., Any] | None = None,
+    at: str | None = None,
+    task: Task = "auto",
     samples: int = 256,
     fraction: float = 0.05,
     points: int = 25,
@@ -79,6 +92,9 @@ def verify(
         output_generators: what each of `generators` does to the output; by default the best fit.
         target: as for `liegg.discover`; by default that of `sym`.
         output: as for `liegg.discover`; by default that of `sym`, unless it was a function.
+        call: as for `liegg.discover`.
+        at: as for `liegg.discover`; by default that of `sym`.
+        task: as for `liegg.discover`; by default that of `sym`.
         samples: maximum number of samples.
         fraction: share of the output's variance up to which a motion holds.
         points: number of times at which each motion is measured; at most, if they are selected.
@@ -114,7 +130,7 @@ def verify(
     options = CurveOptions(known, points, fraction, controls, seed, longest, effort)
     _check_numbers(samples, options)
     action, output_action = _actions_of(sym, output_action)
-    part = asked_part(output, target, equivariance=output_action is not None)
+    part = asked_part(output, target, equivariance=output_action is not None, at=at)
     part = part if known is None else part_of(known.settings, part)
     given = _directions_of(sym, action, output_action, generators, output_generators)
     beside = others_of(known) if known is not None and generators is None else None
@@ -136,10 +152,19 @@ def verify(
     )
     if not len(given.h) and others is None:
         return result
-    with seeded(seed), torch.inference_mode(False), torch.no_grad(), eval_view(model) as function:
+    here = at_inner_point(Asked(model, data, action, call), part.at, seed=seed)
+    given_inputs = as_inputs(here.model, here.data, here.action, call=here.call, seed=seed)
+    action = given_inputs.action
+    with (
+        seeded(seed),
+        torch.inference_mode(False),
+        torch.no_grad(),
+        eval_view(for_data(given_inputs.model, given_inputs.data)) as function,
+    ):
         question = replace(
-            _question(function, data, samples, known, part, action, output_action),
+            _question(function, given_inputs.data, samples, known, part, action, output_action),
             meter=Meter(progress),
+            **_classes(task, known),
         )
         result = replace(
             result,
@@ -154,7 +179,7 @@ def verify(
             result = replace(result, notes=(Diagnosis.CONSTANT_HELD_OUT_OUTPUT(),))
         else:
             result, further = _followed(question, given, others, options, result)
-            rounding = (ROUNDING * question.eps) ** 2 * question.output_square
+            rounding = (OUTPUT_UNITS * question.eps) ** 2 * question.output_square
             floor = max(rounding / question.variance, question.eps)
             result = replace(result, floor=floor)
         question.meter.finish()
@@ -190,6 +215,13 @@ def _followed(
     return result, further
 
 
+def _classes(task: Task, known: Symmetries | None) -> dict[str, bool | None]:
+    """Whether the largest of several outputs is a prediction: as given, as in the result, or to be found out."""
+    if task == "auto" and known is not None:
+        task = known.settings.get("task", "auto")
+    return {"classes": None if task == "auto" else task == "classes"}
+
+
 def _question(
     function: Model,
     data: Data,
@@ -201,18 +233,20 @@ def _question(
 ) -> Question:
     """The probed model with the samples that are moved."""
     function = with_input_dtype(function, as_batches(data))
-    x = _read(Batches(as_batches(data).source, samples, function.dtype, function.device), samples)
+    batches = replace(as_batches(data), size=samples).prepared(function.dtype, function.device)
+    x = _read(batches, samples)
     shape = tuple(x.shape[1:])
     action.check(shape)
     analysed = None if known is None else known.settings.get("sample")
-    if analysed is not None and tuple(analysed) != shape:
+    if action.structure is None and analysed is not None and tuple(analysed) != shape:
         raise ShapeError(
             f"a sample has shape {shape}; those that were analysed have {tuple(analysed)}. Pass "
             "samples of that shape."
         )
-    function = probe(with_part(function, x, part), x)
-    if output_action is not None:
-        check_output_action(output_action, function)
+    dtype = function.dtype
+    function = probed(function, x, part, finite=_was_finite(known))
+    x = in_dtype_of(x, function, dtype)
+    output_action = fitted_output_action(output_action, action, function)
     if known is not None and known.settings["outputs"] == "sum":  # the analysis was about the sum
         function = summed(function)
     question = Question(function, action, output_action, x)
@@ -222,6 +256,11 @@ def _question(
             "remove the sample."
         )
     return question
+
+
+def _was_finite(known: Symmetries | None) -> bool:
+    """Whether a result was found by finite differences: its model need not have derivatives."""
+    return known is not None and known.settings["route"] == "finite"
 
 
 def _read(batches: Batches, samples: int) -> Float[Tensor, "n ..."]:

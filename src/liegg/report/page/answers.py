@@ -6,9 +6,10 @@ from itertools import pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
+from liegg._utils.text import percentage
 from liegg.report.numbers import number
 from liegg.report.page import charts
-from liegg.results.answer import HOLDS, Answer, FiniteChange, percentage
+from liegg.results.answer import HOLDS, Answer, FiniteChange
 from liegg.results.answers import Answers
 
 BAR_WIDTH, BAR_EDGE = 200.0, 6.0

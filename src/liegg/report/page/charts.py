@@ -13,7 +13,7 @@ WIDTH, HEIGHT = 400.0, 250.0
 LEFT, RIGHT, TOP, BOTTOM = 50.0, 14.0, 14.0, 42.0
 """Margins; the units are pixels of a narrow screen."""
 
-MAX_DIRECTIONS = 80
+CHARTED_DIRECTIONS = 80
 """Directions drawn; the caption says how many there are."""
 
 MAX_PERCENT = 400.0
@@ -295,7 +295,7 @@ def _scatter(
         also: further values that the vertical axis reaches.
         axis: the vertical axis; logarithmic if it is None.
     """
-    drawn = window(len(values), nullity, MAX_DIRECTIONS)
+    drawn = window(len(values), nullity, CHARTED_DIRECTIONS)
     bars = {i: intervals[i] for i in drawn if intervals and None not in intervals[i]}
     ends = [end for bar in bars.values() for end in bar if end is not None]
     axis = axis or _log_axis(*decades([*(values[i] for i in drawn), *also, *ends]))

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, action_from_settings
+from liegg.actions.finite.vectors import VectorSpace
 from liegg.inputs.model import eval_view
 from liegg.report.numbers import number
 from liegg.results.group_symmetries import GroupElement, GroupSymmetries
@@ -86,8 +87,8 @@ def drawing(
     if kinds & {"grid", "shifts"} and x.ndim in (3, 4):
         pixels = x if x.ndim == 3 else x.mean(1) if x.shape[1] not in (1,) else x[:, 0]
         return "image", _rounded(pixels.double())
-    vectors = next((space for space in spaces if space.kind == "vectors"), None)
-    if vectors is not None and hasattr(vectors, "vectors"):
+    vectors = next((space for space in spaces if isinstance(space, VectorSpace)), None)
+    if vectors is not None and vectors.kind == "vectors":
         points = vectors.vectors(x.double())
         if points.shape[2] in (2, 3) and points.shape[1] <= MOST_POINTS:
             return "points", _rounded(points)
@@ -117,5 +118,6 @@ def labels(
         return [number(float(value)) for value in y[:, 0]]
     if classes is None and y.shape[1] <= 3:
         return [f"({', '.join(number(v) for v in row)})" for row in y.tolist()]
-    best = y.argmax(1).tolist()
-    return [classes[i] if classes is not None and i < len(classes) else str(i) for i in best]
+    best = [int(place) for place in y.argmax(1)]
+    named = list(classes or ())
+    return [named[place] if place < len(named) else str(place) for place in best]

@@ -152,6 +152,8 @@ def verdict(record: dict[str, Any]) -> str:
     Args:
         record: the result as a dict.
     """
+    if record.get("distribution") is not None:
+        return record["sentence"]["text"]
     model, algebra, nullity = record["model"], record["identification"], record["nullity"]
     if not nullity:
         undecided = record["decision"]["undecided"]

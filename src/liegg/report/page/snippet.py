@@ -19,11 +19,14 @@ def snippet_of(sym: Symmetries, *, layers: bool = False) -> str:
         sym: the result of `discover`.
         layers: whether the layers were analysed too.
     """
-    arguments = ["model", "data", sym.action.code() or "action"]
-    arguments += [f"{name}={value}" for name, value in _keywords(sym).items()]
-    call = f"sym = liegg.discover({', '.join(arguments)})"
+    of_data = sym.distribution is not None
+    verb = "discover_data" if of_data else "discover"
+    arguments = [*["model"] * (not of_data), "data", sym.action.code() or "action"]
+    keywords = _data_keywords(sym) if of_data else _keywords(sym)
+    arguments += [f"{name}={value}" for name, value in keywords.items()]
+    call = f"sym = liegg.{verb}({', '.join(arguments)})"
     if len(call) > MAX_LINE:
-        call = "sym = liegg.discover(\n" + "".join(f"    {word},\n" for word in arguments) + ")"
+        call = f"sym = liegg.{verb}(\n" + "".join(f"    {word},\n" for word in arguments) + ")"
     versions = ", ".join(f"{name} {version}" for name, version in sym.settings["versions"].items())
     held_out = ", held_out: samples that the model has not seen" * (sym.verification is not None)
     generators = (
@@ -35,7 +38,7 @@ def snippet_of(sym: Symmetries, *, layers: bool = False) -> str:
         *["import torch"] * ("torch.tensor" in call),
         "import liegg",
         "",
-        f"# model, data: yours{held_out}",
+        f"# {'data' if of_data else 'model, data'}: yours{held_out}",
         *[basis] * ("restrict(basis)" in call),
         *[f"# output: your function {sym.settings.get('output')}"] * ("output=output" in call),
         *[generators] * (": generators" in call),
@@ -72,13 +75,32 @@ def _keywords(sym: Symmetries) -> dict[str, str]:
     run = {} if bottom is None else {"bottom": bottom.requested}
     if reinitialised is not None and len(reinitialised.along) != CONTROL_DRAWS:
         run["control_draws"] = len(reinitialised.along)
-    defaults = asdict(Thresholds())
-    thresholds = asdict(sym.decision.thresholds)
-    changed = {name: value for name, value in thresholds.items() if value != defaults[name]}
-    for name, values in (("thresholds", changed), ("run", run)):
+    for name, values in (("thresholds", _thresholds(sym)), ("run", run)):
         if values:
             fields = ", ".join(f"{key}={value!r}" for key, value in values.items())
             keywords[name] = f"liegg.{name.capitalize()}({fields})"
+    return keywords
+
+
+def _thresholds(sym: Symmetries) -> dict[str, float]:
+    """Thresholds that differ from their defaults."""
+    defaults = asdict(Thresholds())
+    thresholds = asdict(sym.decision.thresholds)
+    return {name: value for name, value in thresholds.items() if value != defaults[name]}
+
+
+def _data_keywords(sym: Symmetries) -> dict[str, str]:
+    """Arguments of `discover_data` that differ from their defaults, as code."""
+    defaults = {"question": "density", "seed": 0, "functions": None}
+    chosen = {name: sym.settings.get(name, default) for name, default in defaults.items()}
+    keywords = {
+        name: "functions" if name == "functions" else repr(value)
+        for name, value in chosen.items()
+        if value != defaults[name]
+    }
+    if changed := _thresholds(sym):
+        fields = ", ".join(f"{key}={value!r}" for key, value in changed.items())
+        keywords["thresholds"] = f"liegg.Thresholds({fields})"
     return keywords
 
 

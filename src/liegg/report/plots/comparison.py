@@ -15,7 +15,7 @@ from liegg.results.symmetries import Symmetries
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MAX_DIRECTIONS = 40
+COMPARED_DIRECTIONS = 40
 """Directions drawn where there are no re-initialised models."""
 
 MAX_NAME = 60
@@ -46,7 +46,7 @@ def controls(sym: Symmetries, ax: "Axes | None" = None) -> "Axes":
             "controls='reinitialised'."
         )
     if untrained is None:
-        drawn = window(len(sym.defects), sym.nullity, MAX_DIRECTIONS)
+        drawn = window(len(sym.defects), sym.nullity, COMPARED_DIRECTIONS)
         filled = {i for i in drawn if i < sym.nullity}
         labels, title = ("a symmetry", "no symmetry"), "the model and random directions"
     else:

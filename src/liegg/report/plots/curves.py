@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
-from jaxtyping import Float
-from torch import Tensor
 
 from liegg._utils.diagnoses import plural
 from liegg._utils.errors import ArgumentError
-from liegg.report.motions import HIGHEST_CHANGE, LOWEST_CHANGE
+from liegg.report.motions import HIGHEST_CHANGE, LOWEST_CHANGE, evenly
 from liegg.report.numbers import number
 from liegg.report.plots.style import (
     FOUND,
@@ -67,20 +65,20 @@ def verification(
     scales = [
         360 / curve.period if in_degrees and curve.period else curve.speed for curve in curves
     ]
-    places = [curve.times.numpy() * scale for curve, scale in zip(curves, scales, strict=True)]
-    across, low, high, mean = _pooled_controls(curves, places)
+    sampled = [_sampled(curve, scale) for curve, scale in zip(curves, scales, strict=True)]
+    across, low, high, mean = _pooled_controls(sampled)
     ax.set_yscale("log")
     ax.fill_between(across, _clip(low), _clip(high), color=OTHER, alpha=0.18, linewidth=0)
     label = f"random directions ({result.controls}): mean, range"
     ax.plot(across, _clip(mean), "--", color=OTHER, linewidth=1.2, label=label)
-    _draw_curves(ax, named, places)
+    _draw_curves(ax, named, sampled, scales)
     holds = f"holds below r = {number(result.fraction)}"
     horizontal_line(ax, result.fraction, ":", holds)
     _mark_radii(ax, curves, scales, result.fraction)
     both = ", either way" if any(curve.both_ways for curve in curves) else ""
     unit = f"motion, in multiples of the data's spread{both}"
     ax.set_xlabel(f"motion as an angle of its period{both}  [°]" if in_degrees else unit)
-    ax.set_xlim(0, max(float(place[-1]) for place in places))
+    ax.set_xlim(0, max(float(one.place[-1]) for one in sampled))
     if in_degrees:
         ax.set_xticks([tick for tick in range(0, 361, 90) if tick <= 1.01 * ax.get_xlim()[1]])
     ax.set_ylim(bottom=LOWEST_CHANGE / 2)
@@ -114,22 +112,51 @@ def _select(result: Verification, which: int | str | None) -> dict[str, Curve]:
     return {f"{kind} {which + 1}": curves[which]}
 
 
-def _draw_curves(ax: "Axes", named: dict[str, Curve], places: Sequence[np.ndarray]) -> None:
-    """Draw each curve with its own look and its largest change; many curves share both."""
+class _Sampled(NamedTuple):
+    """A curve at equal steps, however unevenly it was measured."""
+
+    place: np.ndarray
+    change: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    mean: np.ndarray
+
+
+def _sampled(curve: Curve, scale: float) -> _Sampled:
+    """A curve and its controls at equal steps; between measured times their roots are interpolated."""
+    times = curve.times.tolist()
+    values = (curve.change, curve.control_low, curve.control_high, curve.control_mean)
+    grid = evenly(times, values[0].tolist())[0]
+    each = (np.array(evenly(times, one.tolist())[1]) for one in values)
+    return _Sampled(np.array(grid) * scale, *each)
+
+
+def _draw_curves(
+    ax: "Axes", named: dict[str, Curve], sampled: Sequence[_Sampled], scales: Sequence[float]
+) -> None:
+    """Draw each curve with its own look, its measured points and its largest change; many curves share all of these."""
     alike = len(named) > len(LOOKS)
     changes = [curve.change.numpy() for curve in named.values()]
     largest = [max(map(np.max, changes))] * len(named) if alike else list(map(np.max, changes))
-    for k, (name, change, place) in enumerate(zip(named, changes, places, strict=True)):
+    for k, (name, curve) in enumerate(named.items()):
         colour, dashes = LOOKS[0 if alike else k]
         bound = f"r ≤ {number(largest[k], 2)}" if math.isfinite(largest[k]) else "r infinite"
         label = f"{plural(len(named), 'generator') if alike else name}, {bound}"
         ax.plot(
-            place,
-            _clip(change),
+            sampled[k].place,
+            _clip(sampled[k].change),
             color=colour,
             linestyle=dashes,
             linewidth=1 if alike else 1.6,
             label="_more" if alike and k else label,
+        )
+        ax.plot(
+            curve.times.numpy() * scales[k],
+            _clip(changes[k]),
+            ".",
+            color=colour,
+            markersize=4,
+            label="_measured",
         )
 
 
@@ -175,25 +202,23 @@ def _mark_radii(
             ax.plot(places, [fraction] * len(places), linestyle="none", **look)
 
 
-def _pooled_controls(
-    curves: Sequence[Curve], places: Sequence[np.ndarray]
-) -> tuple[np.ndarray, ...]:
+def _pooled_controls(sampled: Sequence[_Sampled]) -> tuple[np.ndarray, ...]:
     """All places of the curves, and the smallest, largest and mean control there; none past a curve's end."""
-    across = np.unique(np.concatenate(places).round(9))
+    across = np.unique(np.concatenate([one.place for one in sampled]).round(9))
 
-    def over(values: Sequence[Float[Tensor, " t"]]) -> np.ndarray:
+    def over(values: Sequence[np.ndarray]) -> np.ndarray:
         return np.stack(
             [
-                np.interp(across, place.round(9), _clip(value.numpy()), right=np.nan)
-                for place, value in zip(places, values, strict=True)
+                np.interp(across, one.place.round(9), _clip(value), right=np.nan)
+                for one, value in zip(sampled, values, strict=True)
             ]
         )
 
     return (
         across,
-        np.nanmin(over([curve.control_low for curve in curves]), 0),
-        np.nanmax(over([curve.control_high for curve in curves]), 0),
-        np.nanmean(over([curve.control_mean for curve in curves]), 0),
+        np.nanmin(over([one.low for one in sampled]), 0),
+        np.nanmax(over([one.high for one in sampled]), 0),
+        np.nanmean(over([one.mean for one in sampled]), 0),
     )
 
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-MAX_DIRECTIONS = 200
+DRAWN_DIRECTIONS = 200
 """Directions drawn: more cannot be distinguished on a page."""
 
 LOOKS = dict(
@@ -124,7 +124,7 @@ def draw_bars(
 
 
 def spectrum(
-    sym: Symmetries, ax: "Axes | None" = None, *, max_directions: int = MAX_DIRECTIONS
+    sym: Symmetries, ax: "Axes | None" = None, *, max_directions: int = DRAWN_DIRECTIONS
 ) -> "Axes":
     """Draw the symmetry variance of every direction, ascending, with the symmetries set apart.
 
@@ -146,7 +146,7 @@ def bias(
     name: str,
     ax: "Axes | None" = None,
     *,
-    max_directions: int = MAX_DIRECTIONS,
+    max_directions: int = DRAWN_DIRECTIONS,
 ) -> "Axes":
     """Draw the paper's symmetry bias of every direction against a reference algebra.
 
@@ -192,7 +192,7 @@ def _draw_values(
 
 
 def defects(
-    sym: Symmetries, ax: "Axes | None" = None, *, max_directions: int = MAX_DIRECTIONS
+    sym: Symmetries, ax: "Axes | None" = None, *, max_directions: int = DRAWN_DIRECTIONS
 ) -> "Axes":
     """Draw the defect of every direction that moves the data, with interval, grade, thresholds and gap.
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
     from matplotlib.image import AxesImage
 
-COLUMNS = 5
+MATRICES_PER_ROW = 5
 """Matrices per row."""
 
 MAX_NAMED_SIDE = 6
@@ -68,7 +68,7 @@ def generators(
     matrices = sym.identification.readable.generators if is_readable else sym.generators
     drawn = matrices[:max_generators]
     words = sym.identification.readable.words if is_readable else map(str, range(1, len(drawn) + 1))
-    rows = -(-len(drawn) // COLUMNS)
+    rows = -(-len(drawn) // MATRICES_PER_ROW)
     columns = -(-len(drawn) // max(rows, 1))
     height = 0.7 + (1.5 if is_readable else 1.35) * max(rows, 1)
     fig = fig or figure(max(4.0, 1.5 + 1.15 * columns), height)

@@ -8,7 +8,7 @@ from liegg._utils.errors import ResultsError
 from liegg.studies.claims import configurations, layers, o5, rotation, samples
 from liegg.studies.claims.record import Claim, Finding, Results, findings
 from liegg.studies.claims.text import to_dict
-from liegg.studies.provenance import FORMAT, provenance, read_results, write_json
+from liegg.studies.provenance import STUDY_FORMAT, provenance, read_results, write_json
 
 CLAIMS: tuple[Claim, ...] = (
     *o5.CLAIMS,
@@ -59,7 +59,7 @@ def write(folder: str | Path, *, command: str = "liegg reproduce claims") -> lis
     found = _evaluate(results, folder)
     value = {
         "study": "claims",
-        "format": FORMAT,
+        "format": STUDY_FORMAT,
         "quick": any(finding.quick for finding in found),
         "findings": to_dict(found),
         "sources": {study: _source(study, stored, folder) for study, stored in results.items()},

@@ -9,7 +9,7 @@ from typing import Any
 
 from liegg.studies.claims.record import EACH, ONE, READINGS, SUM, Finding
 
-COLUMNS = 120
+TEXT_COLUMNS = 120
 """Width of the text for a terminal."""
 
 
@@ -71,7 +71,7 @@ def markdown(findings: Sequence[Finding]) -> str:
 def _wrap(text: str, indent: int) -> str:
     return fill(
         text,
-        COLUMNS,
+        TEXT_COLUMNS,
         subsequent_indent=" " * indent,
         replace_whitespace=False,
         break_on_hyphens=False,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from liegg.studies.error_rates.traps_algebras import ALGEBRA_TRAPS
+from liegg.studies.error_rates.traps_everyday import EVERYDAY
 from liegg.studies.error_rates.traps_hidden import HIDDEN
 from liegg.studies.error_rates.traps_models import MODELS
 from liegg.studies.error_rates.traps_names import NAMES, NameMaker, NameTrap
@@ -21,6 +22,7 @@ THEMES: dict[str, Mapping[str, Maker | NameMaker]] = {
     "neighbours": NEIGHBOURS,
     "algebras": ALGEBRA_TRAPS,
     "equivariance": OUTPUTS,
+    "everyday": EVERYDAY,
     "names": NAMES,
 }
 
@@ -37,6 +39,7 @@ WEIGHTS = {
     "neighbours": 30,
     "algebras": 30,
     "equivariance": 24,
+    "everyday": 24,
     "names": 60,
 }
 """Cases of each family of a theme in the full form."""

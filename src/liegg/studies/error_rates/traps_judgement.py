@@ -17,6 +17,7 @@ from liegg.algebra.bracket import bracket
 from liegg.decision.decide import Decision
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.discover import discover
+from liegg.discovery.output_whitening import AskedOutputs
 from liegg.results.symmetries import Symmetries
 from liegg.studies.error_rates.judgement import shortened
 from liegg.studies.error_rates.traps_record import Trap, matches
@@ -221,8 +222,12 @@ def _range(sym: Symmetries) -> tuple[int, int] | None:
     return None if ends is None else (int(ends[0]), int(ends[1]))
 
 
-def judge_trap(trap: Trap) -> dict[str, Any]:
+def judge_trap(trap: Trap, *, outputs: AskedOutputs = "each") -> dict[str, Any]:
     """Analyse a trap with the default settings and judge the verdict.
+
+    Args:
+        trap: the case.
+        outputs: how outputs are read, as for `liegg.discover`.
 
     Returns:
         As JSON values: the verdict with its false claims, what was reported, and the numbers of the
@@ -243,6 +248,7 @@ def judge_trap(trap: Trap) -> dict[str, Any]:
             trap.data,
             trap.action,
             output_action=trap.output_action,
+            outputs=outputs,
             held_out=trap.held_out,
         )
     except LieggError as error:

@@ -17,14 +17,17 @@ from liegg.actions import Action, Motion
 from liegg.actions.grid.pixel_motion import PixelMotion, pixel_motion
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.questions import motions_asked
-from liegg.discovery.analyse import Request, reading
-from liegg.discovery.layers.errors.effect import effect
-from liegg.discovery.layers.errors.measure import Local, Part, measure
+from liegg.discovery.analyse import reading
+from liegg.discovery.layers.errors.effect import Effect, effect, outputs
+from liegg.discovery.layers.errors.measure import Local, Part, measure, run
 from liegg.discovery.layers.hooks import Network, network_of
 from liegg.discovery.layers.select import Layers, Selection, parse_selection, select_layers
 from liegg.discovery.layers.trace import trace, with_arithmetic
+from liegg.discovery.request import Request
 from liegg.discovery.run import Run
 from liegg.inputs.batches import Data
+from liegg.inputs.model import Model
+from liegg.inputs.task import Reading, Task, labels_in, read_outputs
 from liegg.results.layer_errors import Cause, LayerError, LayerErrors
 
 QUARTER_TURN, OTHER_TURN = 90.0, 15.0
@@ -49,7 +52,9 @@ def layer_errors(
     layers: Layers = None,
     samples: int = 64,
     effects: bool = True,
+    task: Task = "auto",
     seed: int = 0,
+    progress: Callable[[int, int], object] | None = None,
 ) -> LayerErrors:
     r"""Find the layers that break a symmetry: the equivariance error that each adds under one motion.
 
@@ -71,9 +76,11 @@ def layer_errors(
             the largest size that `about=` of `discover` uses.
         layers: which layers, as for `discover_layers`.
         samples: most samples, evenly spaced in the data, or in its first batch if it cannot be indexed.
-        effects: whether to measure the effect on the output, which takes two runs of the network
+        effects: whether to measure the effect on the output, which takes a run of the network
             per layer that adds something; otherwise the table has the errors alone.
+        task: what several outputs are, as for `discover`: of `"classes"`, the predictions that change are counted.
         seed: seed of whatever a loader draws.
+        progress: called after each layer with 1 and the number of layers whose effect is measured.
 
     Returns:
         The layers with their errors, a sentence, and the shares of padding, stride, pooling,
@@ -110,6 +117,7 @@ def layer_errors(
         thresholds=Thresholds(),
         run=Run(),
         about=about,
+        task=task,
     )
     selection = parse_selection(layers)
     with reading(model, request) as (function, batches, head, rest):
@@ -125,7 +133,18 @@ def layer_errors(
             length = _length(name, motion, size, tuple(action.staged(x[:1]).shape[2:]))
             moves = _moves(name, motion, action, length, x)
             floor = _floor(network, x)
-            found = _measured(network, x, moves, selection, action, effects=effects, floor=floor)
+            y, task_read = _read(network, x, request) if effects else (None, Reading(classes=False))
+            found = _measured(
+                network,
+                x,
+                moves,
+                selection,
+                action,
+                y=y,
+                classes=task_read.classes,
+                floor=floor,
+                progress=progress,
+            )
     return LayerErrors(
         motion=name,
         size=length,
@@ -136,7 +155,7 @@ def layer_errors(
         output=found[0],
         layers=found[1],
         floor=floor,
-        notes=(*function.notes, *found[2]),
+        notes=(*function.notes, *found[2], *filter(None, [task_read.note])),
     )
 
 
@@ -194,8 +213,10 @@ def _measured(
     selection: Selection,
     action: Action,
     *,
-    effects: bool,
+    y: Float[Tensor, "n k"] | None,
+    classes: bool,
     floor: float,
+    progress: Callable[[int, int], object] | None,
 ) -> tuple[float, tuple[LayerError, ...], tuple[Remark, ...]]:
     """Error of the output, errors of the layers, and notes."""
     calls, _ = trace(network, x, lambda call, module: selection.pick(call, module, network))
@@ -210,26 +231,56 @@ def _measured(
     view = tuple(action.staged(x[:1]).shape[1:])
     runs = [measure(network, x, move, chosen, view, leaves=leaves) for move in moves]
     parts = {
-        name: part for name, part in runs[0].parts.items() if all(name in run.parts for run in runs)
+        name: part for name, part in runs[0].parts.items() if all(name in one.parts for one in runs)
     }
-    left_out = {name: note for run in runs for name, note in run.notes.items()}
+    left_out = {name: note for one in runs for name, note in one.notes.items()}
     if not parts:
         reasons = "; ".join([*notes, *left_out.values()]) or "it calls no module"
         raise ModelError(f"no layer of {network.name} can be measured: {reasons}.")
     layers = []
     for part in parts.values():
-        each = [run.errors[part.layer.name] for run in runs]
+        each = [one.errors[part.layer.name] for one in runs]
         found = [
-            (effect(network, x, part, move) if local.added > floor else 0.0)
-            if effects
-            else math.nan
+            _effect(network, x, y, part, move, local, classes=classes, floor=floor)
             for move, local in zip(moves, each, strict=True)
         ]
         layers.append(_record(part, each, found))
-    output = sum(run.output for run in runs) / len(runs)
+        if progress is not None:
+            progress(1, len(parts))
+    output = sum(one.output for one in runs) / len(runs)
     border = [layer.name for layer in layers if layer.pads and math.isnan(layer.interior)]
     small = (Diagnosis.LAYERS_ALL_BORDER(layers=", ".join(border)),) if border else ()
     return output, tuple(layers), (*notes, *left_out.values(), *small)
+
+
+def _effect(
+    network: Network,
+    x: Float[Tensor, "n ..."],
+    y: Float[Tensor, "n k"] | None,
+    part: Part,
+    move: PixelMotion,
+    local: Local,
+    *,
+    classes: bool,
+    floor: float,
+) -> Effect:
+    """What the error of a layer does to the output; NaN if that was not asked, nothing without an error."""
+    if y is None:
+        return Effect(math.nan, math.nan)
+    if local.added <= floor:
+        return Effect(0.0, 0.0 if classes else math.nan)
+    return effect(network, x, y, part, move, classes=classes)
+
+
+def _read(
+    network: Network, x: Float[Tensor, "n ..."], request: Request
+) -> tuple[Float[Tensor, "n k"], Reading]:
+    """Outputs of the network, and what they are."""
+    shape = tuple(run(network, x[:1]).shape[1:])
+    y = outputs(network, x)
+    model = Model(network.root, network.name, output_shape=shape, arithmetic=network.arithmetic)
+    labels = labels_in(request.data, y.shape[1])
+    return y, read_outputs(model, y, task=request.task, labels=labels, signals=True)
 
 
 def _floor(network: Network, x: Float[Tensor, "n ..."]) -> float:
@@ -238,7 +289,7 @@ def _floor(network: Network, x: Float[Tensor, "n ..."]) -> float:
     return max(NOTHING, (ROUNDINGS * eps) ** 2)
 
 
-def _record(part: Part, each: Sequence[Local], effects: Sequence[float]) -> LayerError:
+def _record(part: Part, each: Sequence[Local], effects: Sequence[Effect]) -> LayerError:
     """The record of a layer: means over the generators."""
 
     def mean(of: Callable[[Local], float]) -> float:
@@ -262,5 +313,6 @@ def _record(part: Part, each: Sequence[Local], effects: Sequence[float]) -> Laye
         unstrided=mean(lambda one: one.unstrided),
         resampling=mean(lambda one: one.resampling),
         exact=all(one.exact for one in each),
-        effect=sum(effects) / len(effects),
+        effect=sum(one.change for one in effects) / len(effects),
+        changed=sum(one.changed for one in effects) / len(effects),
     )

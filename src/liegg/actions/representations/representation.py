@@ -1,0 +1,192 @@
+"""Values that a linear map of space moves in their own way: tensors, spherical harmonics."""
+
+import copy
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError, ShapeError
+from liegg._utils.linalg import group_by_block
+from liegg.actions.base import MatrixAction
+from liegg.actions.displacement import Displacement
+from liegg.actions.linear import LARGEST_NAMED
+from liegg.actions.motion import Motion
+from liegg.actions.names import checked_names
+from liegg.algebra.catalog import so
+
+LARGEST_IMAGES = 2**24
+"""Numbers in the matrices of a representation up to which they are built: 128 MB."""
+
+OUTSIDE = 1e-6
+"""Part of a matrix outside the algebra up to which it belongs to it."""
+
+
+class Representation(MatrixAction):
+    r"""A linear representation $\rho$ of matrices $h$, on each of `copies` values: $v \mapsto e^{\rho(h)} v$.
+
+    Generators are the $n \times n$ matrices $h$ of space, so that they have the same names as those of
+    `Linear(n)`. A subclass defines `n`, `copies`, `names`, `value_shape`, `basis` and `images`, which is
+    linear and obeys $\rho([a, b]) = [\rho(a), \rho(b)]$.
+    """
+
+    n: int
+    copies: int | None
+    names: Sequence[str] | None
+
+    @property
+    @abstractmethod
+    def value_shape(self) -> tuple[int, ...]:
+        """Shape of one value."""
+
+    @property
+    @abstractmethod
+    def basis(self) -> Float[Tensor, "g n n"]:
+        """Matrices of the candidate generators, orthonormal."""
+
+    @property
+    @abstractmethod
+    def images(self) -> Float[Tensor, "g m m"]:
+        r"""What each candidate does to a value, flattened: $\rho$ of the basis."""
+
+    @property
+    def ambient(self) -> int:
+        """n."""
+        return self.n
+
+    @property
+    def size(self) -> int:
+        """Dimension of the algebra."""
+        return len(self.basis)
+
+    @property
+    def axes(self) -> tuple[str, ...] | None:
+        """Names of the coordinates of space."""
+        return None if self.names is None else tuple(self.names)
+
+    def check(self, shape: tuple[int, ...]) -> None:
+        """Samples are `[copies, *value]`, `[*value]` for one copy, or flat."""
+        shape, value, copies = tuple(shape), self.value_shape, self.copies
+        numbers, count = math.prod(value), math.prod(shape) // math.prod(value)
+        several = {(count, *value), (count * numbers,)} if count else set()
+        accepted = several if copies is None else {(copies, *value), (copies * numbers,)}
+        accepted |= {value} if copies in (1, None) else set()
+        if shape in accepted:
+            return
+        hint = f" For {count} values pass copies={count}." if shape in several and count > 1 else ""
+        listed = [f"(..., {str(value)[1:]}"]
+        if copies is not None:
+            listed = map(str, sorted(accepted, key=lambda one: (len(one), one)))
+        raise ShapeError(
+            f"a sample has shape {shape}; {self!r} expects {' or '.join(listed)}.{hint}"
+        )
+
+    def fitted(self, shape: tuple[int, ...]) -> "Representation":
+        """The action on any number of values, if it is on one and a leaf has several."""
+        several = len(shape) == len(self.value_shape) + 1 and tuple(shape[1:]) == self.value_shape
+        if not several or self.copies != 1:
+            return self
+        other = copy.copy(self)
+        object.__setattr__(other, "copies", None)
+        return other
+
+    def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Apply the exponential of the image to every value."""
+        return self._apply(torch.linalg.matrix_exp(self._image(self._vector(h), x)), x)
+
+    def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
+        """Apply the image itself to every value."""
+        return self._apply(self._image(h, x), x)
+
+    def fields(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b g ..."]:
+        """Apply every image to every value."""
+        wide = torch.promote_types(x.dtype, torch.float32)
+        images = self.images.to(device=x.device, dtype=wide)
+        moved = torch.einsum("gij,bcj->bgci", images, self._values(x).to(wide))
+        return moved.to(x.dtype).reshape(len(x), self.size, *x.shape[1:])
+
+    def contract(
+        self,
+        gradients: Float[Tensor, "b k ..."],
+        x: Float[Tensor, "b ..."],
+        precomputed: object = None,
+    ) -> Float[Tensor, "b k g"]:
+        """Inner products with the fields of all candidates."""
+        return torch.einsum("bkx,bgx->bkg", gradients.flatten(2), self.fields(x).flatten(2))
+
+    def moment(self, x: Float[Tensor, "b ..."], precomputed: object = None) -> Float[Tensor, "m m"]:
+        """Second moment of the values."""
+        values = self._values(x).flatten(0, 1)
+        return values.mT @ values
+
+    def moments(
+        self,
+        x: Float[Tensor, "b ..."],
+        block: Int[Tensor, " b"],
+        count: int,
+        precomputed: object = None,
+    ) -> Float[Tensor, "p m m"]:
+        """Second moments of all blocks at once."""
+        values = group_by_block(self._values(x), block, count).flatten(1, 2)
+        return values.mT @ values
+
+    def displacement(self, moment: Float[Tensor, "m m"], samples: int) -> Displacement:
+        r"""$\mathrm{tr}(\rho_a S \rho_b^\top)$ with the mean second moment $S$."""
+        images = self.images.to(moment)
+        return Displacement(torch.einsum("gij,hij->gh", images @ (moment / samples), images))
+
+    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
+        """Combinations of the basis."""
+        return torch.einsum("dg,gij->dij", coefficients, self.basis.to(coefficients))
+
+    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
+        """Coordinates in the basis; raise `ArgumentError` for a matrix outside the algebra."""
+        self._check_side(matrices)
+        inner = torch.einsum("dij,gij->dg", matrices, self.basis.to(matrices))
+        outside = (matrices - self.matrices(inner)).flatten(1).norm(dim=1)
+        sizes = matrices.flatten(1).norm(dim=1)
+        if bool((outside > OUTSIDE * sizes + 1e-300).any()):
+            raise ArgumentError(
+                f"generator {int((outside / sizes.clamp_min(1e-300)).argmax())} is not one of the "
+                f"{self.size}-dimensional algebra that {self!r} represents. Pass generators such as "
+                f"liegg.so({self.n})."
+            )
+        return inner
+
+    def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
+        """Rotation."""
+        if not 1 < self.n <= LARGEST_NAMED:
+            return {}
+        return {"rotation": Motion(self.coefficients(so(self.n)), unit="°", per_unit=180 / math.pi)}
+
+    def code(self) -> str:
+        """The constructor call."""
+        return f"liegg.{self!r}"
+
+    def _check_numbers(self, call: str) -> None:
+        """Raise `ArgumentError` for copies and names that make no sense."""
+        if self.copies is not None and self.copies < 1:
+            raise ArgumentError(
+                f"{call}: copies={self.copies} must be positive, or None for any number of values."
+            )
+        object.__setattr__(self, "names", checked_names(self.names, self.n, call))
+
+    def _image(self, h: Float[Tensor, " g"], x: Tensor) -> Float[Tensor, "m m"]:
+        """The image of one generator, in float32 at least."""
+        wide = torch.promote_types(x.dtype, torch.float32)
+        h = h.to(device=x.device, dtype=wide)
+        return torch.einsum("g,gij->ij", h, self.images.to(h))
+
+    def _apply(
+        self, matrix: Float[Tensor, "m m"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "b ..."]:
+        return (self._values(x).to(matrix.dtype) @ matrix.mT).to(x.dtype).reshape(x.shape)
+
+    def _values(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
+        """The values of every sample, each flattened."""
+        numbers = math.prod(self.value_shape)
+        copies = math.prod(x.shape[1:]) // numbers if self.copies is None else self.copies
+        return x.reshape(len(x), copies, numbers)

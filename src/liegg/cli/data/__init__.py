@@ -1,0 +1,1 @@
+"""Data files of every kind, read without running anything that they hold."""

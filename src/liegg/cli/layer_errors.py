@@ -1,0 +1,121 @@
+"""`liegg layer-errors`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+from liegg.cli._shared import (
+    QUESTION,
+    Json,
+    Quiet,
+    echo,
+    exit_codes,
+    option,
+    print_json,
+    progress_bars,
+)
+from liegg.cli.discover_options import (
+    ActionText,
+    Data,
+    Device,
+    Model,
+    Out,
+    Seed,
+    TaskText,
+    Title,
+    TrustModel,
+    Weights,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from liegg.results.layer_errors import LayerErrors
+
+MotionText = Annotated[
+    str, option(QUESTION, "The motion: rotation, shift, scaling, shear, stretching, …")
+]
+Size = Annotated[
+    float | None,
+    option(
+        QUESTION,
+        "How far to move: degrees, pixels or per cent (default: 90°, 1 pixel, or what discover uses).",
+    ),
+]
+LayerNames = Annotated[
+    str | None,
+    option(
+        QUESTION, "Layers to measure, joined by commas: conv1,layer1.*,**.conv2 (default: all)."
+    ),
+]
+Samples = Annotated[int, option(QUESTION, "Most samples.")]
+Effects = Annotated[
+    bool, option(QUESTION, "Measure what the error of each layer does to the output.")
+]
+
+
+def layer_errors(
+    model: Model,
+    data: Data,
+    action: ActionText,
+    weights: Weights = None,
+    trust_model: TrustModel = False,
+    device: Device = None,
+    about: MotionText = "rotation",
+    size: Size = None,
+    layers: LayerNames = None,
+    samples: Samples = 64,
+    effects: Effects = True,
+    task: TaskText = "auto",
+    seed: Seed = 0,
+    out: Out = None,
+    title: Title = None,
+    json: Json = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the layers that break a symmetry: the error that each adds under one motion, and why.
+
+    --out writes layer-errors.json (read by liegg.load) and layer-errors.html (open it in a browser), beside what the folder holds.
+    --quiet prints only the conclusion.
+
+    Example: liegg layer-errors --model nets:cnn --weights w.pt --data images.npy --action image:affine --about shift --size 1
+    """
+    with exit_codes():
+        import liegg
+        from liegg.cli.actions import parse_action
+        from liegg.cli.files import load_samples
+        from liegg.cli.models import load_model
+        from liegg.results.run_folder import check_run_folder
+
+        if out is not None:
+            check_run_folder(out)
+        x = load_samples(data, None, None).analysed
+        network = load_model(model, weights, device, trusted=trust_model)
+        with progress_bars(quiet or json, "layers") as advance:
+            found = liegg.layer_errors(
+                network,
+                x,
+                parse_action(action),
+                about,
+                size=size,
+                layers=None if layers is None else layers.split(","),
+                samples=samples,
+                effects=effects,
+                task=task,  # pyright: ignore[reportArgumentType]
+                seed=seed,
+                progress=lambda done, total: advance("measuring the layers", done, total),
+            )
+        if json:
+            print_json(found.to_dict())
+        else:
+            echo(found.sentence if quiet else str(found))
+        if out is not None:
+            _store(found, out, title, silent=quiet or json)
+
+
+def _store(found: "LayerErrors", out: "Path", title: str | None, *, silent: bool) -> None:
+    """Write the result and its page."""
+    from liegg.results.run_folder import write_page
+
+    found.save(out)
+    page = write_page(out, found, title=title)
+    if not silent:
+        echo(f"\nRun folder: {out}\nReport: {page}")

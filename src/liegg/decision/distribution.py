@@ -1,0 +1,352 @@
+r"""Is a distribution invariant? Means of derivatives that must vanish, tested against their sampling noise.
+
+A distribution is invariant under the flow of $X$ if and only if $E[\langle \nabla\phi, X \rangle] = 0$ for every test function.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.linalg import fix_signs, symmetric_eigen
+from liegg.actions import Displacement
+from liegg.decision.quadratic_test import QuadraticTest
+from liegg.decision.two_sample import MovedTest
+from liegg.polarization.row_means import RowMeans
+from liegg.spectrum.defects import Defects, trivial_of, whitening
+
+VALUE_SHARE = 1e-3
+"""Variance of a combination of test functions, as a share of the largest, below which it is left out: it repeats the others."""
+
+COUNT_LEVEL = 1e-3
+"""Level of the tests that count: each rejects a true symmetry in this share of data sets."""
+
+SURELY_REJECTED = 50.0
+"""Ratio of squared means to their noise that is rejected whatever the degrees of freedom: with one, p is 1e-12."""
+
+DISPERSED = 1.25
+"""Variance between blocks over that of independent samples from which on samples are taken to be dependent: for independent ones
+it is 1 to about 8 %."""
+
+FEWEST_SAMPLES = 5
+"""Samples per combination of test functions, at least."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DistributionTest:
+    """How a data set was tested.
+
+    Attributes:
+        functions: what the test functions are, in words.
+        combinations: independent combinations of them that were used.
+        ratios: `[r]`, for each direction in the order of defects, the squared mean over what sampling noise makes of it: about 1
+            for a symmetry.
+        p_values: `[r]`, of each direction by itself.
+        found: number of directions along which chance explains the means.
+        span_p: p-value of all of these together; NaN if there is none.
+        next_p: p-value of one more; NaN if no direction is left.
+        dispersion: variance between blocks of samples over that of independent samples; copies and clusters make it larger than 1.
+        moved: held-out samples moved along each symmetry, and samples moved by given elements, against others; empty if not asked.
+        detectable: defect δ² that would have been seen with a probability of 95 %, along the symmetries found, or the nearest
+            direction if there are none.
+    """
+
+    functions: str
+    combinations: int
+    ratios: tuple[float, ...]
+    p_values: tuple[float, ...]
+    found: int
+    span_p: float
+    next_p: float
+    dispersion: float
+    detectable: float
+    moved: tuple[MovedTest, ...] = ()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeanProblem:
+    """The means in coordinates in which the candidates move the data equally and the test functions have variance 1.
+
+    Attributes:
+        mean: `[k, r]`.
+        covariance: `[k, r, k, r]`, of one sample.
+        whiten: `[g, r]`, coordinates of the candidates.
+        samples: effective number of samples: copies and clusters count once.
+        covered: samples from which the covariance was taken.
+        dispersion: variance between blocks over that of independent samples, at least 1.
+    """
+
+    mean: Float[Tensor, "k r"]
+    covariance: Float[Tensor, "k r k r"]
+    whiten: Float[Tensor, "g r"]
+    samples: float
+    covered: int
+    dispersion: float
+
+
+def pose_means(sums: RowMeans, displacement: Displacement, tolerance: float) -> MeanProblem:
+    """The problem in standard coordinates.
+
+    Args:
+        sums: means over the data.
+        displacement: how far the candidates move it.
+        tolerance: share of the displacement below which a direction does not move the data.
+    """
+    block, _ = whitening(displacement, tolerance)
+    whiten = torch.block_diag(*[block] * displacement.repeat)
+    functions = _combinations(sums)
+    mean = functions @ sums.mean @ whiten
+    covariance = _transformed(_transformed(sums.covariance, functions, 0), whiten.mT, 1)
+    dispersion = _dispersion(sums, functions, whiten, mean, covariance)
+    return MeanProblem(
+        mean=mean,
+        covariance=covariance,
+        whiten=whiten,
+        samples=sums.samples / dispersion,
+        covered=sums.covered,
+        dispersion=dispersion,
+    )
+
+
+def _transformed(
+    covariance: Float[Tensor, "k a k a"], matrix: Float[Tensor, "j m"], axis: int
+) -> Float[Tensor, "..."]:
+    """Covariance after a linear map of one of its two kinds of axes."""
+    for place in (axis, axis + 2):
+        covariance = (covariance.movedim(place, -1) @ matrix.mT).movedim(-1, place)
+    return covariance
+
+
+def _combinations(sums: RowMeans) -> Float[Tensor, "j k"]:
+    """Combinations of the test functions that are uncorrelated, with variance 1."""
+    variances, axes = symmetric_eigen(sums.values)
+    kept = variances > VALUE_SHARE * variances[-1]
+    most = max(1, sums.samples // FEWEST_SAMPLES)
+    return (axes[:, kept] / variances[kept].sqrt()).mT[-most:]
+
+
+def _dispersion(
+    sums: RowMeans,
+    functions: Float[Tensor, "j k"],
+    whiten: Float[Tensor, "g r"],
+    mean: Float[Tensor, "j r"],
+    covariance: Float[Tensor, "j r j r"],
+) -> float:
+    """Variance of the means of blocks over what independent samples would give; 1 unless it is clearly more."""
+    filled = sums.counts > 0
+    count = int(filled.sum())
+    if count < 2:
+        return 1.0
+    apart = functions @ sums.blocks[filled] @ whiten - mean
+    between = float((sums.counts[filled] * apart.square().sum((1, 2))).sum()) / (count - 1)
+    within = float(torch.einsum("kaka->", covariance))
+    ratio = between / within if within > 0 else 1.0
+    return ratio if ratio > DISPERSED else 1.0
+
+
+def noise_of(problem: MeanProblem, h: Float[Tensor, "r d"]) -> Float[Tensor, "k d k d"]:
+    """Covariance of the means along given directions."""
+    return _transformed(problem.covariance, h.mT, 1) / problem.samples
+
+
+def solve_means(problem: MeanProblem) -> tuple[Float[Tensor, " r"], Float[Tensor, "r r"]]:
+    """Squared means less their noise, ascending, and directions as columns; noise may leave some below 0."""
+    noise = torch.einsum("kakb->ab", problem.covariance) / problem.samples
+    return symmetric_eigen(problem.mean.mT @ problem.mean - noise)
+
+
+def quadratic_test(
+    problem: MeanProblem, h: Float[Tensor, "r d"], rest: Float[Tensor, "r e"] | None = None
+) -> QuadraticTest:
+    """Test that the means vanish along directions.
+
+    Args:
+        problem: the means.
+        h: orthonormal directions, as columns.
+        rest: the other directions, if `h` was chosen for its small means: turning `h` towards them has used up the combinations
+            of test functions along which they move. None for directions that were fixed beforehand.
+    """
+    mean, covariance = problem.mean @ h, noise_of(problem, h)
+    if rest is not None and rest.shape[1]:
+        free = _free(problem, rest)
+        mean = free.mT @ mean
+        covariance = _transformed(covariance, free.mT, 0)
+    matrix = covariance.flatten(2).flatten(0, 1)
+    trace, square = float(matrix.trace()), float(matrix.square().sum())
+    # The square of an estimated covariance is too large by what its own noise adds.
+    square = max(
+        square - trace**2 / problem.covered, trace**2 / len(matrix), torch.finfo(matrix.dtype).tiny
+    )
+    return QuadraticTest(float(mean.square().sum()), trace, trace**2 / square)
+
+
+def _free(problem: MeanProblem, rest: Float[Tensor, "r e"]) -> Float[Tensor, "k f"]:
+    """Combinations of test functions along which the other directions do not move, as orthonormal columns."""
+    used = torch.linalg.qr(problem.mean @ rest).Q
+    return torch.linalg.qr(used, mode="complete").Q[:, used.shape[1] :]
+
+
+def _ratio_at_least(
+    problem: MeanProblem, h: Float[Tensor, "r d"], rest: Float[Tensor, "r e"]
+) -> float:
+    """Lower bound of the ratio of `quadratic_test`, without the covariance of the free combinations."""
+    mean = problem.mean @ h
+    if rest.shape[1]:
+        mean = _free(problem, rest).mT @ mean
+    noise = torch.einsum("kakb->ab", problem.covariance) / problem.samples
+    expected = float(torch.einsum("ad,ab,bd->", h, noise, h))
+    return float(mean.square().sum()) / expected if expected > 0 else math.inf
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeanStatistics:
+    """What remains of the means when the functions are summed over: enough to test any direction that was fixed beforehand.
+
+    Attributes:
+        squares: `[r, r]`, squared means, in coordinates in which the candidates move the data equally.
+        noise: `[r, r]`, what sampling noise alone makes of them on average.
+        coordinates: `[r, g]`, these coordinates of a direction.
+        freedom: degrees of freedom of the law of the noise, the fewest of any direction: intervals are rather too wide.
+    """
+
+    squares: Float[Tensor, "r r"]
+    noise: Float[Tensor, "r r"]
+    coordinates: Float[Tensor, "r g"]
+    freedom: float
+
+    def test(self, h: Float[Tensor, "d g"]) -> QuadraticTest:
+        """Mean of the tests of directions that were fixed beforehand, per unit of motion each."""
+        axes = self.coordinates @ h.to(self.coordinates).mT
+        axes = axes / axes.norm(dim=0).clamp_min(torch.finfo(axes.dtype).tiny)
+        statistic, expected = (
+            float(torch.einsum("ad,ab,bd->d", axes, matrix, axes).mean())
+            for matrix in (self.squares, self.noise)
+        )
+        return QuadraticTest(statistic, expected, self.freedom * h.shape[0])
+
+    def interval(
+        self, h: Float[Tensor, "d g"], values: Float[Tensor, " d"], *, scale: float, level: float
+    ) -> Float[Tensor, "d 2"]:
+        """Intervals of the defects of directions; NaN for one whose defect is.
+
+        Args:
+            h: their coefficients.
+            values: their defects.
+            scale: squared mean of an average direction.
+            level: nominal coverage.
+        """
+        rows = []
+        for direction, value in zip(h[:, None], values.tolist(), strict=True):
+            known = math.isfinite(value) and scale > 0
+            ends = self.test(direction).bounds(level) if known else (math.nan, math.nan)
+            rows.append([end / scale if known else math.nan for end in ends])
+        return values.new_tensor(rows).reshape(-1, 2)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MeanSolution:
+    """Directions in ascending order of defect, with tests.
+
+    Attributes:
+        solution: defects and directions, as for a model.
+        bounds: `[r, 2]`, intervals of the defects.
+        tests: of each direction.
+        found: number of directions along which the means vanish within noise.
+        span: test of all of these together; None if there is none.
+        following: test of one more; None if no direction is left.
+        angle: angle in radians by which a direction that was found may be off.
+        statistics: for tests of other directions.
+    """
+
+    solution: Defects
+    bounds: Float[Tensor, "r 2"]
+    tests: tuple[QuadraticTest, ...]
+    found: int
+    span: QuadraticTest | None
+    following: QuadraticTest | None
+    angle: float
+    statistics: MeanStatistics
+
+
+def solve_distribution(
+    problem: MeanProblem,
+    displacement: Displacement,
+    *,
+    tolerance: float,
+    level: float,
+    reference: float,
+) -> MeanSolution:
+    """Defects of every direction with intervals, and how many vanish within noise.
+
+    Args:
+        problem: the means.
+        displacement: how far the candidates move the data.
+        tolerance: share of the displacement below which a direction does not move the data.
+        level: nominal coverage of the intervals.
+        reference: squared mean of a motion that counts as average if chance explains every candidate.
+    """
+    squares, axes = solve_means(problem)
+    total = len(squares)
+    span, following, found = None, None, 0
+    for number in range(total, 0, -1):
+        h, rest = axes[:, :number], axes[:, number:]
+        if _ratio_at_least(problem, h, rest) > SURELY_REJECTED:
+            continue
+        test = quadratic_test(problem, h, rest)
+        if test.p_value >= COUNT_LEVEL:
+            span, found = test, number
+            break
+    if found < total:
+        following = quadratic_test(problem, axes[:, : found + 1], axes[:, found + 1 :])
+    kappa = float(squares.clamp_min(0).mean())
+    if found == total:
+        kappa = reference  # nothing moves the means, so that there is no average to compare with
+    tests = tuple(
+        quadratic_test(problem, axes[:, [i]], axes[:, found:] if i < found else None)
+        for i in range(total)
+    )
+    scale = kappa if kappa > 0 else 1.0
+    bounds = torch.tensor([test.bounds(level) for test in tests], dtype=torch.float64) / scale
+    noise = torch.tensor([test.deviation for test in tests], dtype=torch.float64)
+    values = (torch.maximum(squares, noise) / scale).sort().values
+    bounds = torch.stack(
+        [torch.minimum(bounds[:, 0], values), torch.maximum(bounds[:, 1], values)], dim=1
+    )
+    directions = (problem.whiten @ axes).mT
+    directions = fix_signs(directions / directions.norm(dim=1, keepdim=True))
+    _, kernel = whitening(displacement, tolerance)
+    trivial, barely = trivial_of(kernel, displacement, tolerance, 0.0)
+    return MeanSolution(
+        solution=Defects(values, directions, trivial, kappa, barely),
+        bounds=bounds,
+        tests=tests,
+        found=found,
+        span=span,
+        following=following,
+        angle=_angle(problem, axes, found),
+        statistics=_statistics(problem, tests),
+    )
+
+
+def _statistics(problem: MeanProblem, tests: tuple[QuadraticTest, ...]) -> MeanStatistics:
+    """The means, summed over the functions."""
+    return MeanStatistics(
+        squares=problem.mean.mT @ problem.mean,
+        noise=torch.einsum("kakb->ab", problem.covariance) / problem.samples,
+        coordinates=torch.linalg.pinv(problem.whiten),
+        freedom=min((test.freedom for test in tests), default=1.0),
+    )
+
+
+def _angle(problem: MeanProblem, axes: Float[Tensor, "r r"], found: int) -> float:
+    """Angle by which a found direction may be off: the root mean square of its noise towards the others, to first order."""
+    rest = axes[:, found:]
+    if not found or not rest.shape[1]:
+        return 0.0
+    inverse = torch.linalg.pinv(problem.mean @ rest)
+    noise = noise_of(problem, axes[:, :found])
+    turned = torch.einsum("ak,kilj,bl->aibj", inverse, noise, inverse)
+    each = torch.einsum("aiai->i", turned)
+    return float(each.max().sqrt())

@@ -1,0 +1,109 @@
+"""How much is measured for questions about named motions: how many samples are moved, how often, and by which motions."""
+
+from typing import NamedTuple
+
+from liegg.actions import Motion
+from liegg.results.run_folder import STORED_SAMPLES
+from liegg.results.symmetries import Symmetries
+
+MOST_SAMPLES, FEWEST_SAMPLES = 256, 8
+"""Most samples that are moved, and the fewest of which a share is told."""
+
+SHARE = 0.035
+"""Share of the evaluations of the analysis that the standard questions may take."""
+
+MOVED = 2.0
+"""Evaluations of the model that a moved sample counts for: it is interpolated as well."""
+
+SHOWN = STORED_SAMPLES
+"""First samples whose predictions are stored: those that the report shows."""
+
+GENERATORS = 6
+"""Most generators of a motion that are followed; of more, evenly spaced ones."""
+
+
+class Effort(NamedTuple):
+    """How often every sample is moved.
+
+    Attributes:
+        angles: over a whole turn; several generators share them.
+        fewest_angles: but each has this many at least.
+        sizes: shares of the largest size at which other motions are measured, in both senses.
+        directions: random directions for comparison.
+        levels: displacements at which these are measured; between two of them, values are interpolated.
+    """
+
+    angles: int
+    fewest_angles: int
+    sizes: tuple[float, ...]
+    directions: int
+    levels: int
+
+    def angles_each(self, generators: int) -> int:
+        """Angles of each of several generators."""
+        return max(self.fewest_angles, self.angles // generators)
+
+    def evaluations(self, motion: Motion) -> int:
+        """How often each sample is moved by a motion, at most."""
+        count = min(len(motion.generators), GENERATORS)
+        both_senses = 2 * len(self.sizes)
+        if motion.longest is not None:
+            return both_senses * count
+        return max(self.angles_each(count), both_senses) * count
+
+    def times_shown(self, motion: Motion) -> int:
+        """How often each sample whose predictions are stored is moved: by the first generator, in one sense."""
+        if motion.longest is not None:
+            return len(self.sizes)
+        return max(self.angles_each(min(len(motion.generators), GENERATORS)), len(self.sizes))
+
+
+THOROUGH = Effort(angles=8, fewest_angles=4, sizes=(0.5, 1.0), directions=4, levels=3)
+"""For motions that were asked about by name."""
+
+BRIEF = Effort(angles=4, fewest_angles=2, sizes=(1.0,), directions=2, levels=3)
+"""For the standard set, which nobody asked about."""
+
+
+class Moves(NamedTuple):
+    """What is moved.
+
+    Attributes:
+        samples: how many samples.
+        names: motions that are tried at finite size; the others are answered by derivatives.
+        effort: how often each sample is moved.
+    """
+
+    samples: int
+    names: tuple[str, ...]
+    effort: Effort
+
+
+def plan_moves(sym: Symmetries, motions: dict[str, Motion], *, standard: bool) -> Moves:
+    """Choose what is moved: everything for questions that were asked, what is affordable for the standard ones.
+
+    The standard questions may take a share of the model's evaluations in the analysis, a derivative
+    counted as two. If not all motions are affordable, the first ones are tried.
+
+    Args:
+        sym: the analysis.
+        motions: what is asked.
+        standard: whether that is the standard set of the action.
+    """
+    names = tuple(motions)
+    if not standard:
+        return Moves(MOST_SAMPLES, names, THOROUGH)
+    rows = sym.accumulated.rows.rows / max(1, sym.samples)
+    each = (
+        sym.action.row_action.size if sym.settings["route"] in ("jvp", "moved", "finite") else rows
+    )
+    affordable = SHARE * sym.samples * (1 + 2 * each) / MOVED
+    while names:
+        some = [motions[name] for name in names]
+        moved = sum(map(BRIEF.evaluations, some)) + BRIEF.directions * BRIEF.levels
+        shown = SHOWN * sum(map(BRIEF.times_shown, some))
+        count = int((affordable - shown) / moved)
+        if count >= FEWEST_SAMPLES:
+            return Moves(min(MOST_SAMPLES, count), names, BRIEF)
+        names = names[:-1]
+    return Moves(FEWEST_SAMPLES, (), BRIEF)

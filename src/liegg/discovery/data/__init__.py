@@ -1,0 +1,1 @@
+"""The symmetries of a data set, without any model."""

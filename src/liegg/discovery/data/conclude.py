@@ -1,0 +1,177 @@
+"""What follows the pass over a data set: solve, test, decide, name."""
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from liegg._utils.errors import ArgumentError, NonFiniteError
+from liegg._utils.version import __version__
+from liegg.actions import Action
+from liegg.decision.controls import Controls
+from liegg.decision.directions import symmetry_directions
+from liegg.decision.distribution import MeanProblem, MeanSolution, pose_means, solve_distribution
+from liegg.decision.thresholds import Thresholds
+from liegg.discovery.data.verdict import decide_distribution, test_of
+from liegg.polarization.r_factor import RFactor
+from liegg.polarization.row_means import RowMeans
+from liegg.results.account import account_of
+from liegg.results.accumulated import Accumulated
+from liegg.results.naming import name_symmetries, questioned
+from liegg.results.symmetries import Symmetries
+from liegg.results.tower import tower_of
+from liegg.spectrum.spectrum import paper_spectrum
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Samples:
+    """A data set after the pass.
+
+    Attributes:
+        action: the candidate generators.
+        sums: means over the data, for the action whose rows were taken.
+        functions: the test functions, in words.
+        shape: shape of a sample.
+    """
+
+    action: Action
+    sums: RowMeans
+    functions: str
+    shape: tuple[int, ...]
+
+
+def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetries:
+    """Everything that follows the pass.
+
+    Args:
+        samples: the data set after the pass.
+        thresholds: what counts as a symmetry.
+        seed: of the test functions.
+    """
+    action, sums = samples.action, projected(samples.action, samples.sums)
+    displacement = replace(action.displacement(sums.moment, sums.samples), noise=sums.noise)
+    tolerance = max(thresholds.trivial_tolerance, thresholds.coverage)
+    if not bool(sums.values.isfinite().all()) or not bool(sums.covariance.isfinite().all()):
+        raise NonFiniteError(
+            "the test functions or their derivatives are not finite on some samples."
+        )
+    problem = pose_means(sums, displacement, tolerance)
+    _check_functions(problem, samples.functions)
+    reference = (
+        thresholds.effect**2 / thresholds.threshold / sums.spread if sums.spread > 0 else 1.0
+    )
+    solved = solve_distribution(
+        problem, displacement, tolerance=tolerance, level=thresholds.level, reference=reference
+    )
+    accumulated = Accumulated(
+        rows=_factor(problem, solved, sums.samples),
+        displacement=displacement,
+        solution=solved.solution,
+        partner=None,
+        samples=sums.samples,
+        seed=seed,
+        means=solved.statistics,
+    )
+    test = test_of(problem, solved, samples.functions)
+    decision = decide_distribution(
+        solved,
+        sums,
+        thresholds,
+        detectable=test.detectable,
+        feature_sizes=action.feature_sizes(sums.moment),
+    )
+    coefficients = symmetry_directions(solved.solution, decision)
+    name = name_symmetries(action, coefficients, uncertainty=decision.uncertainty)
+    name = questioned(name, action, accumulated, decision)
+    spectrum = paper_spectrum(accumulated.factor, action.size, sums.samples)
+    return Symmetries(
+        model="the distribution of the data",
+        action=action,
+        output_action=None,
+        samples=sums.samples,
+        decision=decision,
+        coefficients=coefficients,
+        intervals=solved.bounds,
+        identification=name,
+        tower=tower_of(action, accumulated, decision, name),
+        controls=Controls(None),
+        verification=None,
+        accumulated=accumulated,
+        account=account_of(
+            action,
+            accumulated,
+            decision,
+            output_action=None,
+            coefficients=coefficients,
+            intervals=solved.bounds,
+            spectrum=spectrum,
+            identification=name,
+        ),
+        settings=_settings(samples, thresholds, seed=seed),
+        distribution=test,
+        _spectrum=spectrum,
+    )
+
+
+def _check_functions(problem: MeanProblem, functions: str) -> None:
+    """Raise `ArgumentError` unless the test functions can tell the candidates apart."""
+    combinations, candidates = problem.mean.shape
+    if combinations <= candidates:
+        raise ArgumentError(
+            f"these test functions ({functions}) cannot tell {candidates} candidates apart: {combinations} of them are independent on "
+            f"{problem.samples:.0f} samples. Give more functions or more samples, or restrict the action."
+        )
+    if candidates and not float(torch.einsum("kaka->", problem.covariance)) > 0:
+        raise ArgumentError(
+            f"the derivatives of the test functions ({functions}) vanish on all samples. Give functions that change with the samples."
+        )
+
+
+def projected(action: Action, sums: RowMeans) -> RowMeans:
+    """The means of the action's own candidates, if the rows are those of an action that it was restricted from."""
+    if action.row_action is action:
+        return sums
+    k, g = sums.mean.shape
+    covariance = action.project(sums.covariance.reshape(k * g * k, g))
+    own = covariance.shape[1]
+    covariance = covariance.reshape(k, g, k, own).permute(0, 3, 2, 1).reshape(k * own * k, g)
+    covariance = action.project(covariance).reshape(k, own, k, own).permute(0, 3, 2, 1)
+    blocks = action.project(sums.blocks.flatten(0, 1)).unflatten(0, (-1, k))
+    return sums._replace(mean=action.project(sums.mean), covariance=covariance, blocks=blocks)
+
+
+def _factor(problem: MeanProblem, solved: MeanSolution, samples: int) -> RFactor:
+    """Factor of the squared means less their noise, with which the defect of any direction is computed."""
+    solution = solved.solution
+    lengths = (solution.values * solution.sensitivity * samples).sqrt()
+    inverse = torch.linalg.pinv(problem.whiten)
+    axes = solution.directions @ inverse.mT  # coordinates in which motions have unit length
+    axes = torch.linalg.qr((axes / axes.norm(dim=1, keepdim=True)).mT).Q.mT
+    rows = lengths[:, None] * (axes @ inverse)
+    square = torch.zeros(inverse.shape[1], inverse.shape[1], dtype=rows.dtype)
+    square[: len(rows)] = rows
+    return RFactor(torch.linalg.qr(square).R, len(problem.mean))
+
+
+def _settings(samples: Samples, thresholds: Thresholds, *, seed: int) -> dict[str, Any]:
+    """How the analysis ran, as JSON values."""
+    return {
+        "outputs": "each",
+        "route": "means of test functions",
+        "accumulator": "means",
+        "seed": seed,
+        "batch_size": None,
+        "bottom": None,
+        **asdict(thresholds),
+        "noise": samples.sums.noise,
+        "unit": float(torch.finfo(torch.float64).eps),
+        "nonlinearity": None,
+        "hidden": None,
+        "blocks": int((samples.sums.counts > 0).sum()),
+        "controls": "none",
+        "dtype": "float64",
+        "device": "cpu",
+        "sample": list(samples.shape),
+        "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
+    }

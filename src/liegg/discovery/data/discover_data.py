@@ -1,0 +1,260 @@
+"""The verb for data sets: samples in, symmetries of their distribution out; no model, no training."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.arguments import checked
+from liegg._utils.checks import check_seed
+from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.errors import ArgumentError
+from liegg._utils.one_at_a_time import one_at_a_time
+from liegg._utils.random import seeded
+from liegg._utils.threads import threads
+from liegg.actions import Action
+from liegg.decision.distribution import FEWEST_SAMPLES
+from liegg.decision.thresholds import Thresholds
+from liegg.decision.two_sample import MOVED_LEVEL, MovedTest
+from liegg.discovery.data.classes import Classes, as_classes
+from liegg.discovery.data.conclude import Samples, conclude
+from liegg.discovery.data.discriminator import discover_by_discriminator
+from liegg.discovery.data.moved import move_by_elements, move_held_out
+from liegg.discovery.data.support import discover_support
+from liegg.inputs.batches import Batches, Data, as_batches
+from liegg.inputs.table import column_labels, is_table, table_values
+from liegg.polarization import row_means
+from liegg.polarization.displacement import Workspace
+from liegg.polarization.row_means import LARGEST_COVARIANCE, RowMeans, covariance_samples
+from liegg.polarization.sample_blocks import COUNT, BlockAssigner, as_groups
+from liegg.polarization.sample_digest import sample_hashes
+from liegg.polarization.test_functions import TestFunctions, as_test_functions, fourier_features
+from liegg.results.symmetries import Symmetries
+
+FUNCTIONS, FEWEST_FUNCTIONS = 128, 16
+"""Number of test functions, and the fewest that are taken if there are many candidates."""
+
+FEWEST = 100
+"""Samples below which nothing is decided."""
+
+FIRST_SAMPLES = 4096
+"""Samples from which the scales of the test functions are taken."""
+
+SHARES = 2**20
+"""Resolution of the share of samples from which the covariance is taken."""
+
+
+@checked()
+@one_at_a_time
+def discover_data(
+    data: Data,
+    action: Action,
+    *,
+    question: Literal["density", "support", "discriminator"] = "density",
+    functions: Any = None,
+    labels: Sequence[Any] | Tensor | np.ndarray | None = None,
+    held_out: Data | None = None,
+    elements: Mapping[str, Any] | None = None,
+    groups: Sequence[Any] | Tensor | np.ndarray | None = None,
+    seed: int = 0,
+    thresholds: Thresholds | None = None,
+    batch_size: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Symmetries:
+    r"""Find the motions that leave the distribution of a data set unchanged, without any model.
+
+    A distribution is invariant under the flow of $X$ if and only if $E[\langle \nabla\phi, X \rangle] = 0$ for every test function
+    $\phi$. The means of these derivatives are computed in one pass, for every candidate, and tested against their sampling noise.
+
+    Args:
+        data: the samples, as for `liegg.discover`.
+        action: the candidate generators, such as `liegg.Linear(4)`.
+        question: `"density"` asks for motions that leave the distribution unchanged, `"support"` for motions along the surface on
+            which the data lies, whatever its density there: polynomials that vanish on the data are fitted. `"discriminator"` is
+            the paper's way to the density: a small network learns to tell the data from an isotropic Gaussian, and its symmetries
+            are found. It sees only motions that leave the Gaussian unchanged: rotations about the mean.
+        functions: test functions: their number, `"monomials"` up to degree 4, or a differentiable callable on batches, such as the
+            features of a network. By default 128 random Fourier features at three scales; for images, of smooth random filters.
+        labels: a label of every sample, which the motions do not change: the joint distribution of samples and labels is tested.
+            At most 16 different ones; numbers that are all different are sorted into 4 classes of equal size.
+        held_out: samples that are moved along each symmetry and compared with others by a two-sample test.
+        elements: finite transformations to test, by names: matrices, or callables on batches; samples are moved and compared.
+        groups: label of every sample; samples that belong together share one.
+        seed: of the test functions.
+        thresholds: what counts as a symmetry; see `liegg.Thresholds`.
+        batch_size: samples per batch if the data does not come in batches.
+        progress: called with the number of samples after each batch.
+
+    Returns:
+        The symmetries, as for a model; `sym.distribution` holds the tests. It is None for the support.
+
+    Raises:
+        LieggError: bad data, or arguments that make no sense.
+
+    Examples:
+        >>> import liegg
+        >>> x = torch.randn(
+        ...     4000, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64
+        ... )
+        >>> sym = liegg.discover_data(x, liegg.Linear(2))
+        >>> sym.nullity, sym.name
+        (1, 'so(2)')
+    """
+    check_seed(seed)
+    thresholds = thresholds or Thresholds()
+    if is_table(data):
+        action, data = action.named(column_labels(data)), table_values(data)
+    batches = as_batches(data, batch_size=batch_size).prepared(torch.float64, None)
+    held = None if held_out is None else as_batches(held_out).prepared(torch.float64, None)
+    if question != "density":
+        _check_model_free(question, functions=functions, labels=labels, elements=elements)
+        x = torch.cat([*batches])
+        if len(x) < FEWEST:
+            raise ArgumentError(f"the data has {len(x)} samples; at least {FEWEST} are needed.")
+        action.check(tuple(x.shape[1:]))
+        _check_spread(x)
+        apart = None if held is None else torch.cat([*held])
+        method = discover_support if question == "support" else discover_by_discriminator
+        return method(x, action, thresholds=thresholds, held_out=apart, groups=groups, seed=seed)
+    classes = as_classes(labels)
+    with seeded(seed), torch.inference_mode(False), torch.no_grad():
+        first = _some(batches)
+        action.check(tuple(first.shape[1:]))
+        _check_spread(first)
+        chosen = _functions(functions, action, first, seed=seed, classes=classes.count)
+        assigner = BlockAssigner(COUNT, as_groups(groups))
+        sums = _means(batches, chosen, action, assigner, classes=classes, progress=progress)
+        assigner.check_count(sums.samples)
+        with threads(1):
+            samples = Samples(
+                action=action,
+                sums=sums,
+                functions=classes.in_words(chosen.name),
+                shape=tuple(first.shape[1:]),
+            )
+            sym = conclude(samples, thresholds, seed=seed)
+            return _moved(sym, batches, held, elements, seed=seed)
+
+
+def _check_spread(x: Float[Tensor, "b ..."]) -> None:
+    """Raise `ArgumentError` for samples that are all the same, or too small for their squares."""
+    largest = float((x - x[:1]).abs().max())
+    if largest == 0:
+        raise ArgumentError("all samples are the same: one point has no distribution to speak of.")
+    if largest**2 < torch.finfo(torch.float64).tiny:
+        raise ArgumentError(
+            f"the samples differ by {largest:.0e} at most, too little to be squared. Rescale the data."
+        )
+
+
+def _check_model_free(question: str, **given: Any) -> None:
+    """Raise `ArgumentError` for arguments that only the test of a distribution has."""
+    for name, value in given.items():
+        if value is not None:
+            raise ArgumentError(
+                f"{name}= is for question='density', not for question={question!r}. Leave it out."
+            )
+
+
+def _moved(
+    sym: Symmetries,
+    batches: Batches,
+    held: Batches | None,
+    elements: Mapping[str, Any] | None,
+    *,
+    seed: int,
+) -> Symmetries:
+    """The result with tests of samples moved along the symmetries and by given elements."""
+    tests: tuple[MovedTest, ...] = ()
+    if held is not None:
+        x = _some(held)
+        sym.action.check(tuple(x.shape[1:]))
+        tests = move_held_out(sym, x, seed=seed)
+        if failing := [one for one in tests if one.p_value <= MOVED_LEVEL / len(tests)]:
+            names = ", ".join(one.name for one in failing)
+            warning = Diagnosis.DATA_FAILS_WHEN_MOVED(
+                count=len(failing), names=names, p=min(one.p_value for one in failing)
+            )
+            decision = sym.decision
+            decision = replace(decision, warnings=(*decision.warnings, warning))
+            sym = replace(sym, decision=decision)
+    if elements:
+        tests += move_by_elements(elements, sym.action, _some(batches), seed=seed)
+    if not tests or sym.distribution is None:
+        return sym
+    return replace(sym, distribution=replace(sym.distribution, moved=tests))
+
+
+def _some(batches: Batches) -> Float[Tensor, "b ..."]:
+    """Some samples: evenly spaced ones, or the first batch."""
+    with closing(iter(batches)) as iterator:
+        first = next(iterator)
+    return batches.some(FIRST_SAMPLES, first) if len(first) < FIRST_SAMPLES else first
+
+
+def _functions(
+    functions: Any, action: Action, x: Float[Tensor, "b ..."], *, seed: int, classes: int
+) -> TestFunctions:
+    """The test functions that were given, or those that suit the data."""
+    columns = action.row_action.size
+    most = LARGEST_COVARIANCE // (columns * classes)
+    count = FUNCTIONS
+    if isinstance(functions, int) and not isinstance(functions, bool) and functions > 0:
+        count, functions = functions, None
+    if functions is not None:
+        chosen = as_test_functions(functions, x)
+        if chosen.size > most:
+            raise ArgumentError(
+                f"functions gives {chosen.size} test functions for {columns} candidates; at most {most} can be tested together. "
+                "Give fewer of them."
+            )
+        return chosen
+    if most < min(count, FEWEST_FUNCTIONS):
+        raise ArgumentError(
+            f"the action has {columns} candidates; the symmetries of a data set are tested with at most "
+            f"{LARGEST_COVARIANCE // FEWEST_FUNCTIONS}. Pass a smaller family, for example action.restrict(...)."
+        )
+    shape = tuple(action.staged(x[:1]).shape[1:])
+    grid = shape if action.stage in ("grid", "colour") and len(shape) > 1 else None
+    return fourier_features(x, min(count, most), seed=seed, grid=grid)
+
+
+def _means(
+    batches: Batches,
+    functions: TestFunctions,
+    action: Action,
+    assigner: BlockAssigner,
+    *,
+    classes: Classes,
+    progress: Callable[[int], object] | None,
+) -> RowMeans:
+    """One pass: means of the derivatives, with their covariance."""
+    rows, state, workspace, first = action.row_action, None, None, torch.zeros(0)
+    columns = functions.size * classes.count * rows.size
+    share = SHARES
+    if batches.count:
+        share = min(SHARES, -(-covariance_samples(columns) * SHARES // batches.count))
+    for number, x in batches.numbered():
+        if state is None or workspace is None:
+            first, workspace = x, Workspace(rows)
+            state = row_means.init(functions, rows, x, assigner.count, classes=classes.count)
+        hashes = sample_hashes(x).cpu()
+        block = assigner.assign(number, hashes)
+        covers = (hashes // assigner.count) % SHARES < share
+        label = classes.of(number, len(x))
+        state = row_means.update(state, functions, workspace, x, block, covers=covers, label=label)
+        if progress is not None:
+            progress(len(x))
+    count = 0 if state is None else state.inputs.samples
+    if state is None or count < FEWEST:
+        raise ArgumentError(
+            f"the data has {count} samples; at least {FEWEST} are needed to tell a symmetry from chance, and "
+            f"{FEWEST_SAMPLES * functions.size} to use all test functions."
+        )
+    classes.check_count(count)
+    return row_means.finalise(state, rows, first)

@@ -1,0 +1,127 @@
+"""The paper's way to a data set: a discriminator against a reference, then the symmetries of the discriminator."""
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from liegg._utils.errors import ArgumentError
+from liegg.actions import Action
+from liegg.decision.thresholds import Thresholds
+from liegg.discovery.discover import discover
+from liegg.results.symmetries import Symmetries
+
+WIDTH, STEPS, BATCH, RATE = 64, 1000, 512, 3e-3
+"""Size of the network, and how it is trained: seconds on one core."""
+
+MOST_NUMBERS = 256
+"""Numbers of a sample, at most."""
+
+UNTOLD = 0.52
+"""Share of held-out samples that are told apart below which the discriminator has learned nothing."""
+
+SUBJECT = "the discriminator of the data"
+"""What has the symmetries, in words."""
+
+
+def discover_by_discriminator(
+    x: Float[Tensor, "b ..."],
+    action: Action,
+    *,
+    thresholds: Thresholds,
+    held_out: Float[Tensor, "h ..."] | None,
+    groups: Any,
+    seed: int,
+) -> Symmetries:
+    """Symmetries of a network that tells the data from an isotropic Gaussian of its mean and size.
+
+    Its logit is the logarithm of the ratio of the two densities. A motion that keeps the Gaussian is a symmetry of the logit if and
+    only if it is one of the data; a motion that changes the Gaussian is not seen.
+
+    Args:
+        x: the samples.
+        action: the candidate generators.
+        thresholds: what counts as a symmetry.
+        held_out: samples to verify on.
+        groups: label of every sample.
+        seed: of the network, of its training and of the reference.
+
+    Raises:
+        ArgumentError: the samples have too many numbers, or cannot be told from the reference.
+    """
+    if x[0].numel() > MOST_NUMBERS:
+        raise ArgumentError(
+            f"samples have {x[0].numel()} numbers; the discriminator takes at most {MOST_NUMBERS}. Use question='density'."
+        )
+    network, told = train_discriminator(x, seed=seed)
+    if told < UNTOLD:
+        raise ArgumentError(
+            f"the discriminator tells {100 * told:.0f} % of held-out samples from a Gaussian, hardly more than chance: its symmetries "
+            "would be those of an untrained network. Use question='density'."
+        )
+    # The logit may be constant on the data, so that an effect relative to its spread has no meaning.
+    sym = discover(
+        network,
+        x,
+        action,
+        thresholds=replace(thresholds, effect=1e12),
+        held_out=held_out,
+        groups=groups,
+        seed=seed,
+        about=(),
+        controls="random",
+    )
+    facts = {"question": "discriminator", "told_apart": told}
+    return replace(sym, model=SUBJECT, settings=sym.settings | facts)
+
+
+def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Module, float]:
+    """A network that tells samples from a Gaussian, and the share of held-out samples for which it is right."""
+    generator = torch.Generator().manual_seed(seed)
+    flat = x.flatten(1).double()
+    mean, size = flat.mean(0), float((flat - flat.mean(0)).square().mean().sqrt())
+    order = torch.randperm(len(flat), generator=generator)
+    fitted, judged = flat[order[len(flat) // 5 :]], flat[order[: len(flat) // 5]]
+
+    def reference(count: int) -> Tensor:
+        noise = torch.randn(count, flat.shape[1], generator=generator, dtype=torch.float64)
+        return mean + size * noise
+
+    with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        network = _Discriminator(mean, size)
+        optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
+        targets = torch.cat([torch.ones(BATCH), torch.zeros(BATCH)]).double()
+        for _ in range(STEPS):
+            chosen = torch.randint(len(fitted), (BATCH,), generator=generator)
+            logits = network(torch.cat([fitted[chosen], reference(BATCH)]))
+            loss = nn.functional.binary_cross_entropy_with_logits(logits, targets)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            schedule.step()
+    network.eval().requires_grad_(False)
+    right = (network(judged) > 0).double().mean() + (
+        network(reference(len(judged))) <= 0
+    ).double().mean()
+    return network, float(right) / 2
+
+
+class _Discriminator(nn.Module):
+    """A perceptron on standardised samples."""
+
+    mean: Tensor
+
+    def __init__(self, mean: Float[Tensor, " m"], size: float) -> None:
+        super().__init__()
+        self.register_buffer("mean", mean)
+        self.size = max(size, torch.finfo(torch.float64).tiny)
+        layers = [nn.Linear(len(mean), WIDTH), nn.SiLU(), nn.Linear(WIDTH, WIDTH), nn.SiLU()]
+        self.layers = nn.Sequential(*layers, nn.Linear(WIDTH, 1)).double()
+
+    def forward(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, " b"]:
+        """Logit of each sample."""
+        return self.layers((x.flatten(1) - self.mean) / self.size)[:, 0]

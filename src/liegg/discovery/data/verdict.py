@@ -1,0 +1,167 @@
+"""How many directions leave the distribution of a data set unchanged, and how sure that is."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.text import root_percent
+from liegg.decision.decide import DataFacts, Decision, decide
+from liegg.decision.distribution import COUNT_LEVEL, DistributionTest, MeanProblem, MeanSolution
+from liegg.decision.grades import COUNTED
+from liegg.decision.intervals import Certainty
+from liegg.decision.rank import Evidence, evidence
+from liegg.decision.thresholds import Thresholds
+from liegg.polarization.row_means import RowMeans
+
+POWER = 0.95
+"""Probability with which a stated change would have been seen."""
+
+SEPARATED = 0.999
+"""Share of a gap that counts as the gap itself."""
+
+COMPARABLE_SIZES = 30.0
+"""Ratio of the sizes of two features above which their motions are not comparable."""
+
+
+def test_of(problem: MeanProblem, solved: MeanSolution, functions: str) -> DistributionTest:
+    """The tests of every direction, and the defect that would have been seen.
+
+    Args:
+        problem: the means.
+        solved: the directions.
+        functions: the test functions, in words.
+    """
+    detectable, kappa = math.nan, solved.solution.sensitivity
+    if solved.tests and kappa > 0:
+        weakest = max(solved.tests[: max(solved.found, 1)], key=lambda test: test.deviation)
+        detectable = weakest.seen(COUNT_LEVEL, POWER) / kappa
+    return DistributionTest(
+        functions=functions,
+        combinations=len(problem.mean),
+        ratios=tuple(test.ratio for test in solved.tests),
+        p_values=tuple(test.p_value for test in solved.tests),
+        found=solved.found,
+        span_p=math.nan if solved.span is None else solved.span.p_value,
+        next_p=math.nan if solved.following is None else solved.following.p_value,
+        dispersion=problem.dispersion,
+        detectable=detectable,
+    )
+
+
+def decide_distribution(
+    solved: MeanSolution,
+    sums: RowMeans,
+    thresholds: Thresholds,
+    *,
+    detectable: float,
+    feature_sizes: Float[Tensor, " n"] | None,
+) -> Decision:
+    """Count and grades from the intervals, as for a model; undecided where chance explains more than they do.
+
+    Args:
+        solved: the directions with their tests.
+        sums: means over the data.
+        thresholds: what counts as a symmetry.
+        detectable: defect that would have been seen.
+        feature_sizes: summed squares of the features; None where they have no units of their own.
+    """
+    solution, total = solved.solution, len(solved.solution.values)
+    response = solution.sensitivity * sums.spread
+    case = evidence(solution.values, solved.bounds, floor=0.0, response=response)
+    facts = DataFacts(samples=sums.samples)
+    warnings = _about_units(feature_sizes)
+    decision = decide(solution, case, facts, thresholds, warnings=warnings)
+    if 0 < solved.found < total and decision.nullity < solved.found:
+        decision = _separated(decision, solved, case, facts, warnings)
+    unclear = solved.found - decision.nullity
+    if unclear > 0:
+        every = solved.found == total
+        member = Diagnosis.CANNOT_TELL_FROM_CHANCE if every else Diagnosis.NOT_EXCLUDED
+        values = {"samples": sums.samples} | ({} if every else {"count": unclear})
+        warnings = (*warnings, member(**values))
+        if not decision.nullity:
+            facts = replace(facts, degenerate=True)
+            decision = decide(solution, case, facts, thresholds, warnings=warnings)
+        else:
+            decision = replace(decision, warnings=(*decision.warnings, warnings[-1]))
+    if decision.undecided:
+        sentence = Diagnosis.DATA_UNDECIDED(
+            samples=sums.samples, undecided=solved.found, total=total
+        )
+        return replace(decision, undecided=solved.found, sentence=sentence)
+    if not total:
+        return decision
+    certainty = Certainty(
+        nullity=(min(decision.nullity, solved.found), max(decision.nullity, solved.found)),
+        support=1 - COUNT_LEVEL,
+        angle=2 * solved.angle if decision.nullity else math.pi / 2,
+        level=thresholds.level,
+        blocks=int((sums.counts > 0).sum()),
+        draws=0,
+    )
+    return replace(
+        decision,
+        certainty=certainty,
+        uncertainty=2 * solved.angle if decision.nullity else 0.0,
+        sentence=_sentence(decision, solved, detectable),
+        reasons=(
+            *map(_of_data, decision.reasons),
+            *[Diagnosis.DATA_NO_REFERENCE(effect=thresholds.effect)] * (solved.found == total),
+        ),
+    )
+
+
+def _separated(
+    decision: Decision,
+    solved: MeanSolution,
+    case: Evidence,
+    facts: DataFacts,
+    warnings: tuple[Remark, ...],
+) -> Decision:
+    """The decision with the directions that chance explains, if their intervals end below the threshold and the next one's start.
+
+    A gap between a defect and the noise is no wider than the noise is small: that the test excludes one more takes its place.
+    """
+    values, found, thresholds = solved.solution.values, solved.found, decision.thresholds
+    gap = SEPARATED * float(values[found] / values[found - 1])
+    if not 1 < gap < thresholds.minimum_gap:
+        return decision
+    relaxed = replace(thresholds, minimum_gap=gap)
+    again = decide(solved.solution, case, facts, relaxed, warnings=warnings)
+    return replace(again, thresholds=thresholds) if again.nullity == found else decision
+
+
+def _about_units(sizes: Float[Tensor, " n"] | None) -> tuple[Remark, ...]:
+    """That features have sizes which cannot be compared."""
+    moving = torch.zeros(0) if sizes is None else sizes[sizes > 0].sqrt()
+    ratio = float(moving.max() / moving.min()) if len(moving) else 1.0
+    return (Diagnosis.DATA_MIXED_UNITS(ratio=ratio),) if ratio > COMPARABLE_SIZES else ()
+
+
+def _of_data(reason: Remark) -> Remark:
+    """A reason in words that are true of a distribution."""
+    if reason.diagnosis is Diagnosis.EFFECT_TOO_LARGE:
+        return Diagnosis.DATA_EFFECT_TOO_LARGE(**reason.values)
+    return reason
+
+
+def _sentence(decision: Decision, solved: MeanSolution, detectable: float) -> Remark:
+    """The verdict in words that are true of a distribution."""
+    values, nullity = solved.solution.values, decision.nullity
+    if not nullity:
+        said = decision.sentence
+        if said.diagnosis is Diagnosis.WEAK_CLUSTER:
+            return Diagnosis.DATA_WEAK_CLUSTER(**said.values)
+        return Diagnosis.DATA_NO_SYMMETRY(percent=root_percent(float(values[0])))
+    kinds = Counter(decision.grades[:nullity])
+    grades = " + ".join(f"{kinds[name]} {name}" for name in COUNTED if kinds[name])
+    if nullity > solved.found:
+        percent = root_percent(float(values[nullity - 1]))
+        return Diagnosis.DATA_NEAR_SYMMETRIES(grades=grades, nullity=nullity, percent=percent)
+    percent = root_percent(detectable)
+    return Diagnosis.DATA_SYMMETRIES(grades=grades, nullity=nullity, percent=percent)

@@ -1,0 +1,264 @@
+"""Structured samples for the verbs: data as rows, a model of rows, and an action on rows."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from liegg._utils.arguments import shown
+from liegg._utils.checks import check_seed
+from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.errors import ArgumentError, ModelError, TreeDataError
+from liegg._utils.forward_mode import differentiable_attention
+from liegg._utils.random import seeded
+from liegg.actions import Action
+from liegg.actions.placed import place, places_of
+from liegg.inputs.batches import Batches, Data
+from liegg.inputs.inner.rest import ACTIVATION, Rest
+from liegg.inputs.model import eval_view
+from liegg.inputs.structure.calling import TRIED, convention_for
+from liegg.inputs.structure.elements import only_floating
+from liegg.inputs.structure.entry import Convention, Custom, entry
+from liegg.inputs.structure.packed import Packed, first_element, pack_data
+from liegg.inputs.structure.tree import is_tree
+from liegg.inputs.table import is_table
+
+Moves = Action | Mapping[Any, Any]
+"""An action, or a mapping from paths in a sample to actions."""
+
+Result = TypeVar("Result")
+
+LOOKED_AT = 64
+"""Samples of which a few of different sizes are chosen to see how a model is called."""
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What a verb analyses.
+
+    Attributes:
+        model: the user's model, or a function of rows.
+        data: the user's data, or rows.
+        action: on samples or rows.
+    """
+
+    model: Any
+    data: Any
+    action: Action
+
+
+def as_inputs(
+    model: Any,
+    data: Data,
+    action: Moves,
+    *,
+    call: Custom | None = None,
+    seed: int = 0,
+    trees: bool = False,
+) -> Inputs:
+    """Model, data and action as the analysis takes them; plain tensors stay as they are.
+
+    Args:
+        model: as for `discover`.
+        data: as for `discover`.
+        action: an action, or actions by path.
+        call: how the model is called, a function of the model and a batch.
+        seed: of whatever a loader draws.
+        trees: whether samples are known to be trees.
+
+    Raises:
+        LieggError: a structure that makes no sense; the message lists the tensors that there are.
+    """
+    check_seed(seed)
+    with seeded(seed):
+        if not (trees or is_structured(data, action)):
+            if call is not None:
+                raise ArgumentError(
+                    "call= is for structured samples, such as dictionaries. For plain tensors pass a function: "
+                    "lambda x: model(x)."
+                )
+            return Inputs(model, data, action)  # pyright: ignore[reportArgumentType]
+        packed, convention, action = _called(model, data, action, call)
+    unused = convention.unused()
+    notes = tuple(_notes(packed, convention.words(), unused))
+    if isinstance(model, Rest):
+        masked = [note for note in notes if note.diagnosis is Diagnosis.MASKED_POINTS]
+        shape = [*packed.layout.by_path[ACTIVATION].shape]
+        notes = (Diagnosis.INNER_POINT(layer=repr(model.layer), shape=shape), *masked)
+    layout = packed.layout.without(unused)
+    convention = replace(convention, layout=layout, notes=notes)
+    packed = replace(packed, layout=layout)
+    return Inputs(entry(model, convention), packed, action.with_structure(layout))
+
+
+def _called(
+    model: Any, data: Data, action: Moves, call: Custom | None
+) -> tuple[Packed, Convention, Action]:
+    """Data as rows, how the model is called, and the action on rows.
+
+    Vectors along the first axis are samples, unless the model takes no batch of these but clouds of them.
+    """
+    problem: ModelError | None = None
+    for clouds in (False, True):
+        packed, tree, on_rows = pack_samples(data, action, clouds=clouds)
+        if problem is not None and packed.reader.kind == "batch":
+            break
+        rows = _different_sizes(packed)
+        with torch.inference_mode(False), differentiable_attention(), eval_view(model) as function:
+            rows = rows if function.device is None else rows.to(function.device)
+            try:
+                found = convention_for(function.function, packed, tree, call=call, rows=rows)
+                return packed, found, on_rows
+            except ModelError as error:
+                problem = error
+        if packed.reader.kind != "batch":
+            break
+    raise problem or ModelError("the model cannot be called")
+
+
+def with_inputs(
+    analyse: Callable[[Inputs], Result],
+    model: Any,
+    data: Data,
+    action: Moves,
+    *,
+    call: Custom | None = None,
+    seed: int = 0,
+) -> Result:
+    """Analyse, as structured samples if the data turns out to hold trees when it is read.
+
+    Args:
+        analyse: the analysis.
+        model: as for `as_inputs`.
+        data: as for `as_inputs`.
+        action: as for `as_inputs`.
+        call: as for `as_inputs`.
+        seed: as for `as_inputs`.
+    """
+    try:
+        unread = call is not None and isinstance(data, Dataset | DataLoader)
+        return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=unread))
+    except TreeDataError:
+        return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=True))
+
+
+def as_samples(data: Data, action: Action) -> tuple[Data, Action]:
+    """Other data for the same question, and the action on it; plain tensors and their action stay as they are."""
+    if action.structure is None:
+        return data, action
+    packed, _, action = pack_samples(data, action)
+    return packed, action
+
+
+def pack_samples(data: Data, action: Moves, *, clouds: bool = False) -> tuple[Packed, Any, Action]:
+    """Structured data as rows, its first sample or batch, and the action on rows.
+
+    Args:
+        data: as for `discover`.
+        action: an action on the only floating point tensor, actions by path, or an action on rows of other data.
+        clouds: whether vectors along the first axis are points of one sample, where they might also be samples.
+    """
+    if isinstance(action, Action) and action.structure is not None:
+        moves = places_of(action)
+        packed, tree = pack_data(data, _fits(moves), clouds=clouds)
+        return packed, tree, action.with_structure(packed.layout)
+    if isinstance(action, Mapping):
+        moves = _checked_moves(action)
+    else:
+        element, _ = first_element(data)
+        element = (
+            element[0] if isinstance(element, tuple | list) and is_tree(element[0]) else element
+        )
+        moves = {only_floating(element): action}
+    packed, tree = pack_data(data, _fits(moves), clouds=clouds)
+    paths = dict(zip(packed.reader.paths, moves.values(), strict=True))
+    return packed, tree, place(paths, packed.layout)
+
+
+def is_structured(data: Data, action: Moves) -> bool:
+    """Whether samples are trees, graphs or of different sizes, and not tensors of one shape.
+
+    A tuple or list without names is a tree only if the action says where it moves: otherwise it means inputs with labels.
+    Datasets and loaders are not looked at here: reading them raises `TreeDataError` if their samples are trees.
+    """
+    if isinstance(action, Mapping) or action.structure is not None or isinstance(data, Packed):
+        return True
+    if is_table(data):
+        return False
+    if isinstance(data, Tensor):
+        return data.is_nested
+    if is_tree(data):
+        return True
+    ragged = getattr(action, "copies", 1) is None
+    element = data[0] if isinstance(data, list | tuple) and data else None
+    if isinstance(element, tuple | list) and element and not hasattr(element, "_fields"):
+        element = element[0]
+    if isinstance(element, Tensor):
+        return ragged and element.ndim < 3
+    return element is not None and is_tree(element)
+
+
+def _checked_moves(action: Mapping[Any, Any]) -> dict[Any, Action]:
+    """Actions by path."""
+    if not action:
+        raise ArgumentError(
+            "action={} moves nothing. Say which tensor moves, for example action={'pos': liegg.Affine(3)}."
+        )
+    for path, one in action.items():
+        if not isinstance(one, Action):
+            raise ArgumentError(
+                f"action={{{path!r}: {shown(one)}}}: expected an action, for example {{{path!r}: liegg.Affine(3)}}."
+            )
+    return dict(action)
+
+
+def _fits(moves: Mapping[Any, Action]) -> dict[Any, Any]:
+    """For every path, what raises `ShapeError` unless its action accepts a shape."""
+    return {path: partial(_check, action) for path, action in moves.items()}
+
+
+def _check(action: Action, shape: tuple[int, ...]) -> None:
+    action.fitted(shape).check(shape)
+
+
+def _different_sizes(packed: Packed) -> Float[Tensor, "k D"]:
+    """A few samples, of different sizes as far as possible."""
+    batches = Batches(packed, LOOKED_AT if packed.indexed else None)
+    with closing(iter(batches)) as iterator:
+        rows = next(iterator)[:LOOKED_AT]
+    ragged = [leaf for leaf in packed.layout.leaves if leaf.ragged is not None]
+    if not ragged:
+        return rows[:TRIED]
+    sizes = torch.stack([packed.layout.counts(rows, leaf) for leaf in ragged], dim=1).tolist()
+    first: dict[tuple[int, ...], int] = {}
+    for place_, size in enumerate(sizes):
+        first.setdefault(tuple(size), place_)
+    places = list(first.values())
+    places += [i for i in range(len(rows)) if i not in places]
+    return rows[sorted(places[:TRIED])]
+
+
+def _notes(packed: Packed, words: str, unused: tuple[str, ...]) -> Iterable[Remark]:
+    """How the samples and the model were taken."""
+    layout = packed.layout
+    yield Diagnosis.CALLED_AS(call=words)
+    held = [leaf.path for leaf in layout.held if leaf.path not in unused]
+    if held:
+        yield Diagnosis.HELD_LEAVES(leaves=", ".join(map(repr, held)))
+    if unused:
+        yield Diagnosis.UNUSED_LEAVES(leaves=", ".join(map(repr, unused)))
+    for leaf in layout.moved:
+        if leaf.mask:
+            value = "True" if leaf.padding else "False"
+            yield Diagnosis.MASKED_POINTS(leaf=repr(leaf.path), mask=repr(leaf.mask), value=value)
+    points = layout.point_leaf
+    if points is not None and points.ragged is not None:
+        yield Diagnosis.RAGGED_SAMPLES(
+            leaf=repr(points.path) if points.path else "a sample", most=points.shape[0]
+        )

@@ -1,0 +1,152 @@
+"""The bridge: a foreign model as a function of tensors, with its own derivatives where it has any."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from liegg._utils.errors import DtypeError
+from liegg.inputs.foreign.protocol import ForeignModel
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """A foreign model that takes and returns tensors on the CPU.
+
+    Attributes:
+        model: the foreign model.
+    """
+
+    model: ForeignModel
+
+    def __call__(self, x: Tensor) -> Any:
+        """Outputs of a batch; they carry derivatives if the model has them."""
+        if self.model.differentiable:
+            return _Evaluate.apply(x, self.model)
+        return as_tensors(self.model.evaluate(as_array(x)))
+
+
+def as_array(x: Tensor) -> np.ndarray:
+    """A copy of a tensor as an array, which the model may keep or write into."""
+    return np.array(x.detach().cpu().numpy(), order="C")
+
+
+def as_tensors(returned: Any) -> Any:
+    """What a foreign model returned, with tensors in place of arrays.
+
+    Examples:
+        >>> as_tensors({"mean": np.ones(2), "count": 3})
+        {'mean': tensor([1., 1.], dtype=torch.float64), 'count': 3}
+    """
+    if isinstance(returned, Tensor):
+        return returned.detach()
+    if isinstance(returned, Mapping):
+        return {key: as_tensors(value) for key, value in returned.items()}
+    if isinstance(returned, tuple | list):
+        return [as_tensors(value) for value in returned]
+    if not hasattr(returned, "__array__"):
+        return returned
+    array = np.asarray(returned)
+    if array.dtype.kind not in "fiub":
+        return returned
+    return torch.from_numpy(np.array(array, dtype=array.dtype.newbyteorder("="), order="C"))
+
+
+def _one_tensor(returned: Any, name: str) -> Tensor:
+    """The output of a differentiable model, which must be one array."""
+    tensor = as_tensors(returned)
+    if not isinstance(tensor, Tensor):
+        raise DtypeError(
+            f"{name} returned a {type(returned).__name__}; expected one array. Return one, for "
+            "example lambda x: model(x)['logits']."
+        )
+    return tensor
+
+
+class _Evaluate(torch.autograd.Function):
+    """Outputs of a batch; forward and reverse derivatives are those of the model."""
+
+    @staticmethod
+    def forward(x: Tensor, model: ForeignModel) -> Tensor:
+        return _one_tensor(model.evaluate(as_array(x)), model.name)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        x, ctx.model = inputs
+        ctx.save_for_backward(x)
+        ctx.save_for_forward(x)
+
+    @staticmethod
+    def backward(ctx: Any, cotangent: Tensor) -> tuple[Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return _Pull.apply(ctx.saved_tensors[0], cotangent, ctx.model), None
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Tensor, _: None) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return _Push.apply(ctx.saved_tensors[0], tangent, ctx.model)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], x: Tensor, model: ForeignModel) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        batches = x.movedim(in_dims[0], 0)
+        y = _Evaluate.apply(batches.flatten(0, 1), model)
+        return y.unflatten(0, batches.shape[:2]), 0
+
+
+class _Along(torch.autograd.Function):
+    """Derivatives at a batch along one direction, or along many at once under `vmap`."""
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        pass
+
+    @classmethod
+    def batched(
+        cls, info: Any, in_dims: tuple[Any, ...], x: Tensor, way: Tensor, model: Any
+    ) -> Any:
+        """All directions of one batch together; if the batch differs too, one after the other."""
+        ways = way if in_dims[1] is None else way.movedim(in_dims[1], 0)
+        if in_dims[0] is None:
+            return cls.together(x, ways, model), 0
+        each = x.movedim(in_dims[0], 0)
+        ways = ways.expand(info.batch_size, *way.shape) if in_dims[1] is None else ways
+        pairs = zip(each, ways, strict=True)
+        return torch.stack([cls.apply(one, other, model) for one, other in pairs]), 0
+
+    @staticmethod
+    def together(x: Tensor, ways: Tensor, model: ForeignModel) -> Tensor:
+        """Derivatives along directions `[t, b, ...]`."""
+        raise NotImplementedError
+
+
+class _Push(_Along):
+    """Forward derivatives."""
+
+    @staticmethod
+    def forward(x: Tensor, way: Tensor, model: ForeignModel) -> Tensor:
+        return _Push.together(x, way[None], model)[0]
+
+    @staticmethod
+    def together(x: Tensor, ways: Tensor, model: ForeignModel) -> Tensor:
+        return _one_tensor(model.push(as_array(x), as_array(ways)), model.name)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], x: Tensor, way: Tensor, model: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return _Push.batched(info, in_dims, x, way, model)
+
+
+class _Pull(_Along):
+    """Reverse derivatives."""
+
+    @staticmethod
+    def forward(x: Tensor, way: Tensor, model: ForeignModel) -> Tensor:
+        return _Pull.together(x, way[None], model)[0]
+
+    @staticmethod
+    def together(x: Tensor, ways: Tensor, model: ForeignModel) -> Tensor:
+        return _one_tensor(model.pull(as_array(x), as_array(ways)), model.name)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[Any, ...], x: Tensor, way: Tensor, model: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return _Pull.batched(info, in_dims, x, way, model)

@@ -1,0 +1,67 @@
+"""Recognise models that are not PyTorch."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from torch import Tensor, nn
+
+from liegg.inputs.foreign.arrays import ArrayFunction, from_arrays
+from liegg.inputs.foreign.estimator import Estimator, is_estimator
+from liegg.inputs.foreign.jax_function import from_jax, is_jax_array
+from liegg.inputs.foreign.onnx_file import OnnxSession, is_session
+from liegg.inputs.foreign.protocol import ForeignModel
+
+
+def as_foreign(model: Any) -> ForeignModel | None:
+    """The model of another framework; None for models of torch and for functions, which may be either.
+
+    >>> as_foreign(np.tanh) is None
+    True
+    """
+    if isinstance(model, ForeignModel):
+        return model
+    if isinstance(model, nn.Module):
+        return None
+    if is_session(model):
+        return OnnxSession(model, "ONNX model")
+    return Estimator(model) if is_estimator(model) else None
+
+
+def array_function(function: Any, name: str, x: np.ndarray) -> ForeignModel | None:
+    """A function that takes arrays and returns arrays, of numpy or of JAX; None if it does not.
+
+    Args:
+        function: a function that failed on tensors.
+        name: its name.
+        x: a few samples, on which it is tried.
+    """
+    try:
+        returned = function(x.copy())
+    except Exception:  # the error that tensors gave is reported
+        return None
+    if is_jax_array(returned):
+        found = from_jax(function, name=name)
+        try:
+            found.push(x, np.zeros_like(x)[None])
+        except Exception:  # it leaves JAX inside, so that JAX cannot differentiate it
+            return ArrayFunction(function, name, found.precision)
+        return found
+    parts = returned.values() if isinstance(returned, Mapping) else [returned]
+    parts = returned if isinstance(returned, tuple | list) else parts
+    arrays = any(hasattr(part, "__array__") and not isinstance(part, Tensor) for part in parts)
+    return from_arrays(function, name=name) if arrays else None
+
+
+def for_data(model: Any, data: Any) -> Any:
+    """The model; a function becomes one in JAX if the data are arrays of JAX.
+
+    Args:
+        model: the user's model.
+        data: the user's data.
+    """
+    first = data[0] if isinstance(data, list) and data else data
+    first = first[0] if isinstance(first, tuple | list) and first else first
+    if not is_jax_array(first) or not callable(model) or isinstance(model, nn.Module):
+        return model
+    return model if as_foreign(model) is not None else from_jax(model)

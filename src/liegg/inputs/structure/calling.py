@@ -1,0 +1,250 @@
+"""How a model takes structured samples: as its signature suggests, and as it works on a few samples."""
+
+import inspect
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from liegg._utils.errors import LieggError, ModelError, one_line
+from liegg._utils.unwrap_compiled import original
+from liegg.inputs.structure.elements import BATCH, POINTER
+from liegg.inputs.structure.entry import Convention, Custom, batch_like
+from liegg.inputs.structure.layout import Layout
+from liegg.inputs.structure.packed import Packed
+from liegg.inputs.structure.tree import branches, is_graph, leaves
+from liegg.inputs.structure.unpack import MASK, MODES
+
+WHOLE = ("batch", "data", "graph", "inputs", "sample")
+"""Names of a single argument that takes the complete batch."""
+
+TRIED = 4
+"""Samples on which ways of calling are tried."""
+
+LISTED = 3
+"""Most ways of calling listed in a message."""
+
+SHRUNK = 0.9
+"""Size of a second sample, relative to the first, on which ways of calling are tried."""
+
+AGREEMENT = 1e-3
+"""Relative difference up to which a sample in a batch and alone have the same output."""
+
+
+def convention_for(
+    model: Any, packed: Packed, tree: Any, *, call: Custom | None, rows: Float[Tensor, "b D"]
+) -> Convention:
+    """Find how a model is called, by trying on a few samples.
+
+    Args:
+        model: the model, in eval mode.
+        packed: the data.
+        tree: its first sample or batch.
+        call: the user's own function of the model and a batch; None to follow the signature.
+        rows: a few samples, if possible of different sizes.
+
+    Raises:
+        ModelError: no way works; the message says what was tried.
+    """
+    layout, dtype = packed.layout, _float_dtype(model)
+    tried: list[str] = []
+    for mode in _modes(packed, tree, model, call):
+        like = batch_like(tree) if mode == "joined" else tree
+        styles = [("tree", ())] if call is not None else _styles(model, like, mode)
+        for style, names in styles:
+            convention = Convention(layout, like, mode, style, names, call, dtype)
+            try:
+                with torch.no_grad():
+                    return _checked(convention, model, rows)
+            except torch.OutOfMemoryError:
+                raise
+            except LieggError as error:
+                tried.append(f"{convention.words()}: {error}")
+            except Exception as error:
+                tried.append(f"{convention.words()}: {one_line(error)}")
+    name = getattr(model, "__name__", type(model).__name__)
+    different = list(dict.fromkeys(tried))
+    more = f"; and {len(different) - LISTED} more ways" if len(different) > LISTED else ""
+    listed = "; ".join(different[:LISTED]) + more
+    raise ModelError(
+        f"{name} does not take samples with {_paths(layout)}. Tried {listed}. Say how it is called, for example "
+        "call=lambda model, batch: model(batch['z'], batch['pos'])."
+    )
+
+
+def _paths(layout: Layout) -> str:
+    return ", ".join(repr(leaf.path) for leaf in layout.leaves)
+
+
+def _float_dtype(model: Any) -> torch.dtype | None:
+    """Floating point type of the weights, if they have one."""
+    model = original(model)
+    if not isinstance(model, nn.Module):
+        return None
+    tensors = (*model.parameters(), *model.buffers())
+    dtypes = {tensor.dtype for tensor in tensors if tensor.dtype.is_floating_point}
+    return dtypes.pop() if len(dtypes) == 1 else None
+
+
+def _parameters(model: Any) -> list[inspect.Parameter]:
+    """Parameters of a model; none if they are not known."""
+    model = original(model)
+    try:
+        function = model.forward if isinstance(model, nn.Module) else model
+        return list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return []
+
+
+def _modes(packed: Packed, tree: Any, model: Any, call: Custom | None) -> Iterator[str]:
+    """Ways to put samples together, the most likely first."""
+    layout, kind = packed.layout, packed.reader.kind
+    if kind == "batch":
+        nested = any(isinstance(leaf, Tensor) and leaf.is_nested for _, leaf in leaves(tree))
+        yield from ("nested",) if nested else ()
+        yield "stacked"
+        return
+    joinable = layout.points is not None and all(
+        leaf.ragged is None or leaf.ragged == leaf.joined for leaf in layout.leaves
+    )
+    wanted = {parameter.name for parameter in _parameters(model)}
+    single = any(leaf.indexes for leaf in layout.leaves)
+    if joinable and (is_graph(tree) or kind == "graphs" or BATCH in wanted):
+        yield "joined"
+    if call is not None or kind == "graphs":
+        yield "single"
+        return
+    has_mask = any(MASK in leaf.path for leaf in layout.leaves)
+    if not has_mask and any(MASK in name for name in wanted) and layout.points is not None:
+        yield "padded"
+    if not single:
+        yield "stacked"
+    yield "single"
+    yield "listed"
+
+
+def _styles(model: Any, tree: Any, mode: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Ways to pass a tree, the most likely first."""
+    parameters = [p for p in _parameters(model) if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    required = [p.name for p in parameters if p.default is p.empty]
+    inside = branches(tree)
+    if inside is None:  # a bare tensor
+        return [("places", ())] if mode == "padded" else [("tree", ())]
+    added = {"joined": {BATCH, POINTER}, "padded": {MASK}}.get(mode, set())
+    known = {*inside, *added}
+    if isinstance(tree, tuple | list) and not hasattr(tree, "_fields"):
+        several = len(required) > 1 or not _parameters(model)
+        order = [("places", ()), ("tree", ())]
+        return order if several else order[::-1]
+    names = tuple(
+        p.name
+        for p in parameters
+        if p.kind is not p.POSITIONAL_ONLY
+        and (p.name in known or (MASK in p.name and MASK in added))
+    )
+    complete = len(required) == 1 and required[0] in WHOLE
+    fits = bool(names) and set(required) <= set(names) and not complete
+    takes_all = any(p.kind is p.VAR_KEYWORD for p in _parameters(model))
+    if not required and takes_all and set(inside) <= set(map(str, inside)):
+        names = names or tuple(inside)
+        fits = fits or bool(names)
+    order = [("names", names), ("tree", ())]
+    if not fits:
+        order = [("tree", ())] + (
+            [("names", names)] if names and set(required) <= set(names) else []
+        )
+    return order
+
+
+def styles_of(model: Any, tree: Any) -> list[tuple[str, tuple[str, ...]]]:
+    """Ways to pass a batch with samples along the first axis, the most likely first."""
+    return _styles(model, tree, "stacked")
+
+
+def _checked(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> Convention:
+    """The convention, if samples have the same output alone and together."""
+    if convention.mode == "joined":
+        convention = replace(convention, per_point=_per_node(convention, model, rows))
+    elif convention.mode in ("stacked", "single") and convention.layout.ragged:
+        raw = [_arrays(convention.run(model, row[None].clone())) for row in rows]
+        convention = replace(convention, per_point=_per_point(convention, rows, raw))
+    layout = convention.layout
+    movable = layout.movable(rows[:1], [leaf.path for leaf in layout.moved])
+    # Another sample of the size of the first: only two of one size show what the first axis means.
+    rows = torch.cat([rows, torch.where(movable, SHRUNK * rows[:1], rows[:1])])
+    alone = [_real_leaves(convention.run(model, row[None].clone())) for row in rows]
+    if not alone[0]:
+        raise ModelError("it returned no floating point tensor")
+    if convention.mode == "nested":
+        _check_derivative(convention, model, rows)
+    together = _real_leaves(convention.run(model, rows.clone()))
+    shapes = []
+    for path in alone[0]:
+        y = together.get(path)
+        shapes.append(() if y is None else tuple(y.shape))
+        if y is None or y.shape[0] != len(rows):
+            continue
+        reference = torch.cat([one[path].reshape(1, *y.shape[1:]) for one in alone])
+        size = float(reference.abs().max()) + torch.finfo(y.dtype).tiny
+        change = float((reference - y).abs().max()) / size
+        if change > AGREEMENT:
+            raise ModelError(f"samples together and alone have different outputs, by {change:.1e}")
+        return convention
+    raise ModelError(f"it returned shape {shapes[0]} for {len(rows)} samples")
+
+
+def _check_derivative(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> None:
+    """Raise whatever torch raises where it has no derivative, as for many operations on jagged tensors."""
+    with torch.enable_grad():
+        leaf = rows.clone().requires_grad_()
+        y = next(iter(_real_leaves(convention.run(model, leaf)).values()))
+        torch.autograd.grad(y.sum(), leaf, materialize_grads=True)
+
+
+def _real_leaves(returned: Any) -> dict[str, Tensor]:
+    """Floating point tensors in what a model returned, by path."""
+    return {path: leaf for path, leaf in leaves(returned) if _real(leaf)}
+
+
+def _arrays(returned: Any) -> dict[str, Tensor]:
+    """Tensors with an axis in what a model returned, by path."""
+    return {p: leaf for p, leaf in leaves(returned) if isinstance(leaf, Tensor) and leaf.ndim}
+
+
+def _per_node(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> frozenset[str]:
+    """Outputs with one entry per node of joined graphs."""
+    layout = convention.layout
+    (call,) = MODES["joined"](layout, rows.clone(), convention.dtype)
+    total = len(call.leaves[BATCH])
+    returned = _arrays(convention.call(model, call))
+    return frozenset(
+        path for path, y in returned.items() if y.shape[0] == total and total != len(rows)
+    )
+
+
+def _real(leaf: Any) -> bool:
+    return isinstance(leaf, Tensor) and leaf.is_floating_point() and leaf.ndim > 0
+
+
+def _per_point(
+    convention: Convention, rows: Float[Tensor, "b D"], alone: list[dict[str, Tensor]]
+) -> frozenset[str]:
+    """Outputs whose first axis after that of samples follows the number of points."""
+    layout = convention.layout
+    if layout.point_leaf is None:
+        return frozenset()
+    counts = layout.counts(rows, layout.point_leaf).tolist()
+    axis = 1
+    return frozenset(
+        path
+        for path, first in alone[0].items()
+        if first.ndim > axis
+        and all(
+            one[path].ndim > axis and one[path].shape[axis] == n
+            for one, n in zip(alone, counts, strict=True)
+        )
+        and len(set(counts)) > 1
+    )

@@ -1,0 +1,278 @@
+"""Elements of structured data, each a sample, a batch or several graphs joined, as leaves of samples."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError, DataError, DtypeError, ShapeError
+from liegg.inputs.structure.layout import Chunk
+from liegg.inputs.structure.tree import describe, find, is_graph, leaves, tensors
+
+Fit = Callable[[tuple[int, ...]], None]
+"""Raises `ShapeError` unless an action can move a sample of this shape."""
+
+Kind = Literal["sample", "batch", "graphs"]
+
+BATCH, POINTER = "batch", "ptr"
+"""Leaves of joined graphs: the graph of every node, and where each graph begins."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How elements of the data are read.
+
+    Attributes:
+        kind: an element is a sample, a batch with samples along the first axis, or graphs joined to one.
+        labelled: whether an element is a pair of a tree and labels, which are ignored.
+        paths: leaves that are moved.
+    """
+
+    kind: Kind
+    labelled: bool
+    paths: tuple[str, ...]
+
+    def tree(self, element: Any) -> Any:
+        """The tree of an element, without labels."""
+        return element[0] if self.labelled else element
+
+    def chunk(self, element: Any) -> Chunk:
+        """Leaves of the samples of an element.
+
+        Raises:
+            DataError: leaves that do not belong together, or a sample without points.
+        """
+        tree = self.tree(element)
+        chunk = self._leaves(tree)
+        for path in self.paths:
+            if path not in chunk:
+                find(tree, path)
+            values = chunk[path]
+            sizes = [one.numel() for one in values] if not isinstance(values, Tensor) else []
+            if 0 in sizes or (isinstance(values, Tensor) and not values.numel()):
+                place = sizes.index(0) if 0 in sizes else 0
+                raise ShapeError(
+                    f"sample {place} of a batch has no points in {path!r}: an empty graph has nothing to move. "
+                    "Remove such samples."
+                )
+        return chunk
+
+    def _leaves(self, tree: Any) -> Chunk:
+        if self.kind == "graphs":
+            return joined_samples([tensors(one) for one in split_graphs(tree)])
+        found = tensors(tree)
+        if self.kind == "sample":
+            return {path: [leaf] for path, leaf in found.items()}
+        count = len(found[self.paths[0]])
+        for path, leaf in found.items():
+            if leaf.ndim and len(leaf) != count:
+                raise ShapeError(
+                    f"{path!r} has {len(leaf)} samples, {self.paths[0]!r} has {count}. All tensors of a batch need one "
+                    "entry per sample along the first axis; keep what all samples share inside the model, or repeat it "
+                    "with expand()."
+                )
+            if leaf.ndim == 0:
+                raise ShapeError(
+                    f"{path!r} is a single number in a batch; expected one entry per sample along the first "
+                    "axis. Pass it as a Python number if all samples share it."
+                )
+        return {p: list(leaf.unbind()) if leaf.is_nested else leaf for p, leaf in found.items()}
+
+
+def reader_for(
+    element: Any, moves: Mapping[Any, Fit], *, complete: bool, clouds: bool = False
+) -> Reader:
+    """How to read data, from one of its elements.
+
+    Args:
+        element: the first one.
+        moves: for every path, whether its action accepts a shape.
+        complete: whether the element is all of the data.
+        clouds: whether vectors along the first axis are points of one sample, where they might also be samples.
+
+    Raises:
+        ArgumentError: a path that does not exist.
+        DtypeError: a leaf that is moved holds no real numbers.
+        ShapeError: a leaf does not fit its action.
+    """
+    labelled = _is_labelled(element, moves)
+    tree = element[0] if labelled else element
+    paths = tuple(find(tree, path) for path in moves)
+    found = tensors(tree)
+    for path in paths:
+        _check_real(path, found[path].dtype)
+    kinds: list[Kind] = [
+        _kind(tree, path, found, fit, complete=complete, clouds=clouds)
+        for path, fit in zip(paths, moves.values(), strict=True)
+    ]
+    if len(set(kinds)) > 1:
+        raise ShapeError(
+            f"{paths[0]!r} looks like a {kinds[0]} and {paths[kinds.index(kinds[-1])]!r} like a {kinds[-1]}: the "
+            f"tensors are {describe(tree)}. Give them the same leading axes."
+        )
+    return Reader(kinds[0], labelled, paths)
+
+
+def only_floating(tree: Any) -> str:
+    """The only floating point tensor of a tree, which an action without a path moves.
+
+    Raises:
+        ArgumentError: there is none, or several.
+    """
+    floating = [path for path, leaf in tensors(tree).items() if leaf.is_floating_point()]
+    if len(floating) == 1:
+        return floating[0]
+    example = floating[0] if floating else "pos"
+    raise ArgumentError(
+        f"a sample holds {len(floating)} floating point tensors ({describe(tree)}); say which one the action moves, "
+        f"for example action={{{example!r}: liegg.Affine(3)}}."
+    )
+
+
+def joined_samples(samples: Sequence[Mapping[str, Tensor]]) -> dict[str, list[Tensor]]:
+    """Leaves of several samples, path by path.
+
+    Raises:
+        ShapeError: samples that do not have the same leaves.
+    """
+    paths = samples[0].keys() if samples else ()
+    for number, sample in enumerate(samples):
+        if sample.keys() != paths:
+            other = sorted(set(sample) ^ set(paths))[0]
+            raise ShapeError(
+                f"sample {number} and sample 0 do not have the same tensors: {other!r} is in one of them only. "
+                "Every sample needs the same ones."
+            )
+    return {path: [sample[path] for sample in samples] for path in paths}
+
+
+def split_graphs(tree: Any) -> list[Any]:
+    """The graphs of a batch in which they are joined: as PyG splits them, or by the `batch` vector."""
+    if is_graph(tree) and hasattr(tree, "to_data_list") and hasattr(tree, "_slice_dict"):
+        return list(tree.to_data_list())
+    found = tensors(tree)
+    batch = found[BATCH]
+    if bool((batch.diff() < 0).any()):
+        raise DataError(
+            "'batch' is not in ascending order: nodes of a graph must follow each other. Sort them."
+        )
+    graphs = int(batch.max()) + 1
+    nodes = torch.bincount(batch, minlength=graphs)
+    if bool((nodes == 0).any()):
+        empty = int((nodes == 0).nonzero()[0])
+        raise ShapeError(
+            f"graph {empty} of 'batch' has no nodes: an empty graph has nothing to move. Remove it."
+        )
+    starts = nodes.cumsum(0) - nodes
+    edges = _edges_per_graph(found, batch, graphs)
+    parts: dict[str, list[Tensor]] = {}
+    for path, leaf in found.items():
+        if path in (BATCH, POINTER):
+            continue
+        if indexes_points(path, leaf):
+            pieces = leaf.split(edges or [], dim=-1)
+            parts[path] = [piece - start for piece, start in zip(pieces, starts, strict=True)]
+        elif _counts_edges(path, leaf, edges):
+            parts[path] = list(leaf.split(edges or []))
+        elif leaf.ndim and len(leaf) == len(batch):
+            parts[path] = list(leaf.split(nodes.tolist()))
+        elif leaf.ndim and len(leaf) == graphs:
+            parts[path] = list(leaf.split(1))
+        else:
+            raise ShapeError(
+                f"{path!r} has shape {tuple(leaf.shape)}; expected one entry per node ({len(batch)}), per graph "
+                f"({graphs}) or per edge along the first axis."
+            )
+    return [{path: pieces[i] for path, pieces in parts.items()} for i in range(graphs)]
+
+
+def indexes_points(path: str, leaf: Tensor) -> bool:
+    """Whether the values of a leaf number the points of a graph, as PyG decides it: by its name."""
+    name = path.rpartition(".")[2]
+    return ("index" in name or name == "face") and not leaf.is_floating_point() and leaf.ndim > 0
+
+
+def _edges_per_graph(found: Mapping[str, Tensor], batch: Tensor, graphs: int) -> list[int] | None:
+    """Edges of every graph; None if there are no edges."""
+    index = next((leaf for path, leaf in found.items() if indexes_points(path, leaf)), None)
+    if index is None:
+        return None
+    owner = batch[index.reshape(-1, index.shape[-1])[0]]
+    if bool((owner.diff() < 0).any()):
+        raise DataError(
+            "edges of different graphs are mixed: those of a graph must follow each other, in the order of "
+            "'batch'. Sort them."
+        )
+    return torch.bincount(owner, minlength=graphs).tolist()
+
+
+def _counts_edges(path: str, leaf: Tensor, edges: list[int] | None) -> bool:
+    """Whether a leaf has one entry per edge."""
+    return (
+        edges is not None
+        and leaf.ndim > 0
+        and len(leaf) == sum(edges)
+        and path.rpartition(".")[2].startswith("edge")
+    )
+
+
+def _is_labelled(element: Any, moves: Mapping[Any, Fit]) -> bool:
+    """Whether an element is a tree with labels, as Datasets give them: the paths are inside its first entry."""
+    if not isinstance(element, tuple | list) or hasattr(element, "_fields") or not element:
+        return False
+    inside, outside = dict(leaves(element[0])), dict(leaves(element))
+    return all(str(path) in inside and str(path) not in outside for path in moves)
+
+
+def _check_real(path: str, dtype: torch.dtype) -> None:
+    """Raise `DtypeError` for a leaf that cannot be moved."""
+    if dtype.is_floating_point and dtype.itemsize >= 2:
+        return
+    advice = "Split it into real and imaginary parts."
+    if not dtype.is_complex:
+        advice = (
+            "Leave it to the context, where it stays. To ask about discrete inputs such as tokens or atomic numbers, "
+            "ask at an inner point of the model, with at='embeddings' or the name of a layer."
+        )
+    raise DtypeError(f"{path!r} has dtype {dtype}, which cannot be moved. {advice}")
+
+
+def _kind(
+    tree: Any, path: str, found: Mapping[str, Tensor], fit: Fit, *, complete: bool, clouds: bool
+) -> Kind:
+    """What an element is, from one of the leaves that are moved."""
+    leaf, batch = found[path], found.get(BATCH)
+    if leaf.is_nested:
+        return "batch"
+    if batch is not None and batch.ndim == 1 and not batch.is_floating_point():
+        if len(batch) != len(leaf):
+            raise ShapeError(
+                f"'batch' has {len(batch)} entries and {path!r} has shape {tuple(leaf.shape)}; expected one graph "
+                "number per node."
+            )
+        return "graphs"
+    shape = tuple(leaf.shape)
+    alone, either = _fits(fit, shape), _fits(fit, shape[1:])
+    uneven = any(one.ndim and len(one) != len(leaf) for one in found.values())
+    if is_graph(tree) or (alone and (not either or uneven or (clouds and not complete))):
+        if complete:
+            raise ShapeError(
+                f"the data is one sample: {describe(tree)}, without a vector 'batch'. Pass a list of samples, or "
+                "several graphs joined with 'batch', the number of the graph of every node."
+            )
+        return "sample"
+    if not either and uneven and not complete:
+        fit(shape)
+        return "sample"
+    fit(shape[1:])
+    return "batch"
+
+
+def _fits(fit: Fit, shape: tuple[int, ...]) -> bool:
+    try:
+        fit(shape)
+    except ShapeError:
+        return False
+    return True

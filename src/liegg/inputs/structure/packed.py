@@ -1,0 +1,272 @@
+"""Structured data as batches of rows."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor
+from torch.utils.data import Dataset, IterableDataset
+
+from liegg._utils.errors import DataError, EmptyDataError, OneShotDataError, ShapeError
+from liegg.inputs.structure.elements import Fit, Reader, indexes_points, joined_samples, reader_for
+from liegg.inputs.structure.layout import Chunk, Layout, Leaf
+from liegg.inputs.structure.tree import is_graph, is_numeric, is_tree, leaves
+
+MASK = "mask"
+"""Part of the name of a leaf that says which points exist."""
+
+PADDING = "pad"
+"""Part of the name of a mask that is true for padding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Structured data whose batches are rows `[b, D]`.
+
+    Attributes:
+        data: the user's data.
+        reader: how its elements are read.
+        layout: where the leaves are in a row.
+        chunk: all of the data, if it is one tree.
+        start: position of the first sample, if samples can be indexed.
+        stop: position after the last.
+    """
+
+    data: Any
+    reader: Reader
+    layout: Layout
+    chunk: Chunk | None = None
+    start: int = 0
+    stop: int | None = None
+
+    @property
+    def indexed(self) -> bool:
+        """Whether samples can be indexed."""
+        return self.chunk is not None or (self.reader.kind == "sample" and _is_indexed(self.data))
+
+    def __len__(self) -> int:
+        if not self.indexed:
+            raise TypeError("the number of samples is not known")
+        stop = self.stop
+        if stop is None:
+            stop = len(self.data) if self.chunk is None else len(next(iter(self.chunk.values())))
+        return stop - self.start
+
+    def part(self, start: int, stop: int | None) -> "Packed":
+        """A range of the samples, as slices do it."""
+        first, last, _ = slice(start, stop).indices(len(self))
+        return replace(self, start=self.start + first, stop=self.start + max(first, last))
+
+    def chosen(self, places: Sequence[int]) -> "Packed":
+        """Some of the samples, as data of their own."""
+        places = [self.start + place for place in places]
+        if self.chunk is None:
+            some = [self.data[place] for place in places]
+            return replace(self, data=some, start=0, stop=None)
+        chunk = {
+            path: leaf[places] if isinstance(leaf, Tensor) else [leaf[place] for place in places]
+            for path, leaf in self.chunk.items()
+        }
+        return replace(self, chunk=chunk, start=0, stop=None)
+
+    def rows(self, start: int, stop: int) -> Float[Tensor, "b D"]:
+        """The rows of a range of samples."""
+        start, stop = self.start + start, self.start + min(stop, len(self))
+        if self.chunk is not None:
+            return self.layout.pack({path: leaf[start:stop] for path, leaf in self.chunk.items()})
+        samples = [self.reader.chunk(self.data[i]) for i in range(start, stop)]
+        return self.layout.pack(_joined(samples))
+
+    def __iter__(self) -> Iterator[Float[Tensor, "b D"]]:
+        for element in self.data:
+            yield self.layout.pack(self.reader.chunk(element))
+
+
+def first_element(data: Any, paths: Iterable[Any] = ()) -> tuple[Any, bool]:
+    """The first element of structured data, and whether it is all of it.
+
+    Args:
+        data: the user's data.
+        paths: leaves that are moved; they tell a list that is a sample from a list of samples.
+
+    Raises:
+        DataError: data that cannot be read again, or is empty.
+    """
+    if isinstance(data, Iterator):
+        raise OneShotDataError(
+            f"data is a one-shot {type(data).__name__}: it can be read only once. Pass list(data), a Dataset, "
+            "a DataLoader, or an object whose __iter__ starts again."
+        )
+    if isinstance(data, Tensor) or is_tree(data) or _is_sample(data, tuple(map(str, paths))):
+        return data, True
+    if _is_indexed(data):
+        if not len(data):
+            raise EmptyDataError(
+                f"the data holds no sample ({type(data).__name__}). Pass at least one."
+            )
+        return data[0], False
+    if isinstance(data, Iterable):
+        for element in data:
+            return element, False
+        raise EmptyDataError(
+            f"the data holds no sample ({type(data).__name__}). Pass at least one."
+        )
+    raise DataError(
+        f"data is a {type(data).__name__}; expected a tree of tensors, a list of samples, a Dataset or a DataLoader."
+    )
+
+
+def pack_data(
+    data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False, scan: bool = True
+) -> tuple[Packed, Any]:
+    """Structured data as rows, and its first element, which models are called like.
+
+    Args:
+        data: the user's data.
+        moves: for every path that is moved, whether its action accepts a shape.
+        clouds: as for `reader_for`.
+        scan: whether sizes may vary, so that all of the data is looked at first.
+    """
+    element, complete = first_element(data, moves)
+    reader = reader_for(element, moves, complete=complete, clouds=clouds)
+    chunk = reader.chunk(element) if complete else None
+    shapes: dict[str, set[tuple[int, ...]]] = {}
+    first = chunk if chunk is not None else reader.chunk(element)
+    sources: Iterable[Chunk] = [first]
+    if chunk is None and (scan or _is_list(data)):
+        sources = map(reader.chunk, _all(data))
+    for number, one in enumerate(sources):
+        _note_shapes(shapes, one, number)
+    tree = reader.tree(element)
+    layout = Layout.of(
+        [_leaf(path, values, shapes[path], reader, tree) for path, values in first.items()],
+        points=_points(reader, first),
+    )
+    layout = replace(layout, leaves=tuple(_with_mask(leaf, layout) for leaf in layout.leaves))
+    return Packed(data, reader, layout, chunk), tree
+
+
+def _joined(samples: Sequence[Chunk]) -> Chunk:
+    return joined_samples([{path: one[0] for path, one in sample.items()} for sample in samples])
+
+
+def _all(data: Any) -> Iterable[Any]:
+    return map(data.__getitem__, range(len(data))) if _is_indexed(data) else data
+
+
+def _note_shapes(shapes: dict[str, set[tuple[int, ...]]], chunk: Chunk, number: int) -> None:
+    """Add the shapes of the samples of an element."""
+    if shapes and shapes.keys() != chunk.keys():
+        other = sorted(set(shapes) ^ set(chunk))[0]
+        raise ShapeError(
+            f"element {number} of the data and those before it do not have the same tensors: {other!r} is in some "
+            "of them only. Every sample needs the same ones."
+        )
+    for path, values in chunk.items():
+        each = (
+            {tuple(values.shape[1:])}
+            if isinstance(values, Tensor)
+            else {tuple(v.shape) for v in values}
+        )
+        shapes.setdefault(path, set()).update(each)
+
+
+def _leaf(
+    path: str,
+    values: Tensor | Sequence[Tensor],
+    shapes: set[tuple[int, ...]],
+    reader: Reader,
+    tree: Any,
+) -> Leaf:
+    """One leaf of the layout, without its columns."""
+    one = values[0]
+    if one.is_complex():
+        raise DataError(
+            f"{path!r} is complex; expected real numbers. Pass torch.view_as_real of it."
+        )
+    axes = {len(shape) for shape in shapes}
+    vary = [a for a in range(one.ndim) if len({s[a] for s in shapes}) > 1] if len(axes) == 1 else []
+    if len(axes) > 1 or len(vary) > 1:
+        what = "numbers of axes" if len(axes) > 1 else "sizes along several axes"
+        raise ShapeError(
+            f"{path!r} has different {what} in different samples: {sorted(shapes)[:3]} and others. One axis may vary; "
+            "pad the others."
+        )
+    largest = [max(sizes) for sizes in zip(*shapes, strict=True)]
+    ragged = vary[0] if vary else None
+    if ragged is not None:
+        largest.insert(0, largest.pop(ragged))
+    joined, indexes = _join(path, one, reader, tree)
+    return Leaf(
+        path=path,
+        shape=tuple(largest),
+        dtype=str(one.dtype).removeprefix("torch."),
+        moved=path in reader.paths,
+        ragged=ragged,
+        joined=joined,
+        indexes=indexes,
+    )
+
+
+def _join(path: str, one: Tensor, reader: Reader, tree: Any) -> tuple[int | None, bool]:
+    """Axis along which samples are joined to one graph, and whether values number points."""
+    indexes = indexes_points(path, one)
+    axis: int | None = one.ndim - 1 if indexes and one.ndim > 1 else 0
+    if is_graph(tree) and "." not in path:
+        axis = tree.__cat_dim__(path, one)
+        indexes = indexes and axis is not None
+    if axis is None or one.ndim == 0:
+        return None, indexes
+    return axis % one.ndim, indexes
+
+
+def _points(reader: Reader, first: Chunk) -> str | None:
+    """The first leaf that is moved, if it has an axis of points."""
+    path = reader.paths[0]
+    return path if first[path][0].ndim > 1 else None
+
+
+def _with_mask(leaf: Leaf, layout: Layout) -> Leaf:
+    """A leaf that is moved, with the mask of its points.
+
+    Raises:
+        ShapeError: there is a mask for another number of points.
+    """
+    if not leaf.moved or len(leaf.shape) < 2:
+        return leaf
+    parent = leaf.path.rpartition(".")[0]
+    for mask in layout.held:
+        above, _, name = mask.path.rpartition(".")
+        unnamed = name.isdigit() and mask.dtype == "bool" and mask.shape == leaf.shape[:1]
+        if above != parent or not (MASK in name.lower() or unnamed):
+            continue
+        if len(mask.shape) != 1 or mask.floating:
+            continue
+        if mask.shape[0] != leaf.shape[0] or (mask.ragged is None) != (leaf.ragged is None):
+            raise ShapeError(
+                f"the mask {mask.path!r} has shape {mask.shape} in a sample, and {leaf.path!r} has {leaf.shape}; expected "
+                f"one entry per point, {leaf.shape[:1]}. Rename it if it is not a mask of these points."
+            )
+        return replace(leaf, mask=mask.path, padding=PADDING in name.lower())
+    return leaf
+
+
+def _is_indexed(data: Any) -> bool:
+    """Whether elements can be indexed."""
+    mapped = isinstance(data, Dataset) and not isinstance(data, IterableDataset)
+    return isinstance(data, list | tuple) or (mapped and hasattr(data, "__len__"))
+
+
+def _is_list(data: Any) -> bool:
+    return isinstance(data, list | tuple)
+
+
+def _is_sample(data: Any, paths: tuple[str, ...]) -> bool:
+    """Whether a tuple or list is a tree with these paths, or a pair of one and labels."""
+    if not isinstance(data, tuple | list) or not data:
+        return False
+    if any(path[:1].isdigit() for path in paths):
+        inside = dict(leaves(data))
+        return all(is_numeric(inside.get(path)) for path in paths)
+    return isinstance(data, tuple) and is_tree(data[0]) and all(map(is_numeric, data[1:]))

@@ -1,0 +1,193 @@
+"""Trees of tensors: what is inside a container, and the same container with other contents.
+
+Containers of other libraries (graphs of PyG, encodings of transformers, TensorDicts) are recognised by
+what they can do; none of these libraries is imported.
+"""
+
+import copy
+import dataclasses
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError, DataError
+
+LISTED_PATHS = 20
+"""Most paths listed in a message."""
+
+
+def is_graph(value: Any) -> bool:
+    """Whether a value is a graph of PyG: it has stores of tensors, and says how to join them.
+
+    >>> is_graph({"pos": 1})
+    False
+    """
+    return hasattr(value, "stores") and hasattr(value, "to_dict") and hasattr(value, "__cat_dim__")
+
+
+def is_named_tuple(value: Any) -> bool:
+    """Whether a value is a NamedTuple."""
+    return isinstance(value, tuple) and hasattr(value, "_fields")
+
+
+def branches(value: Any) -> dict[str, Any] | None:
+    """What is inside a container, by key, name or place; None for a leaf.
+
+    >>> branches({"a": 1}), branches((5, 6)), branches(torch.ones(2))
+    ({'a': 1}, {'0': 5, '1': 6}, None)
+    """
+    if isinstance(value, Tensor | np.ndarray | str | bytes):
+        return None
+    if is_graph(value):
+        if hasattr(value, "node_types"):
+            raise DataError(
+                f"a sample is a {type(value).__name__} with several types of nodes, which is not "
+                "supported. Pass a dictionary of its tensors, and call= to build the graph from it."
+            )
+        return {str(key): part for key, part in value.to_dict().items()}
+    if isinstance(value, Mapping):
+        return {str(key): part for key, part in value.items()}
+    if is_named_tuple(value):
+        return dict(zip(value._fields, value, strict=True))
+    if isinstance(value, tuple | list):
+        return {str(place): part for place, part in enumerate(value)}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return None
+
+
+def is_tree(value: Any) -> bool:
+    """Whether a value is a container with names: not a tensor, a tuple or a list, which mean inputs with labels."""
+    plain = isinstance(value, tuple | list) and not is_named_tuple(value)
+    return not plain and branches(value) is not None
+
+
+def leaves(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """All leaves of a tree with their paths; those of an empty container are none.
+
+    >>> dict(leaves({"graph": (1, 2), "z": 3}))
+    {'graph.0': 1, 'graph.1': 2, 'z': 3}
+    """
+    inside = branches(tree)
+    if inside is None:
+        yield path, tree
+        return
+    for key, part in inside.items():
+        yield from leaves(part, f"{path}.{key}" if path else key)
+
+
+def tensors(tree: Any) -> dict[str, Tensor]:
+    """The leaves that are tensors or numeric arrays, as tensors without derivatives."""
+    return {path: as_leaf(leaf) for path, leaf in leaves(tree) if is_numeric(leaf)}
+
+
+def is_numeric(leaf: Any) -> bool:
+    """Whether a leaf holds numbers that belong to samples: a tensor, or an array of numbers."""
+    if isinstance(leaf, np.ndarray):
+        return leaf.dtype.kind in "fiub" and leaf.dtype.itemsize <= 8
+    return isinstance(leaf, Tensor)
+
+
+def as_leaf(leaf: Any) -> Tensor:
+    """A leaf as a tensor; arrays are copied."""
+    if isinstance(leaf, np.ndarray):
+        return torch.from_numpy(np.array(leaf, dtype=leaf.dtype.newbyteorder("="), order="C"))
+    return leaf.detach()
+
+
+def rebuild(tree: Any, values: Mapping[str, Any], batch: int, path: str = "") -> Any:
+    """A tree like another one with other leaves; leaves without a new value stay.
+
+    Args:
+        tree: the tree to imitate, which is not changed.
+        values: new leaves by path.
+        batch: number of samples in the new leaves, for containers that store it.
+        path: of the tree inside a larger one.
+
+    Examples:
+        >>> rebuild({"a": (1, "text")}, {"a.0": 5}, 1)
+        {'a': (5, 'text')}
+    """
+    inside = branches(tree)
+    if inside is None:
+        return values.get(path, tree)
+    parts = {
+        key: rebuild(part, values, batch, f"{path}.{key}" if path else key)
+        for key, part in inside.items()
+    }
+    if is_named_tuple(tree):
+        return type(tree)(*parts.values())
+    if isinstance(tree, tuple | list):
+        return type(tree)(parts.values())
+    if is_graph(tree) or dataclasses.is_dataclass(tree):
+        other = copy.copy(tree)
+        for key, part in parts.items():
+            object.__setattr__(other, key, part) if not is_graph(tree) else setattr(
+                other, key, part
+            )
+        return other
+    if hasattr(tree, "batch_size") and hasattr(tree, "batch_dims"):  # a TensorDict
+        return type(tree)(parts, batch_size=[batch])
+    keys = dict(zip(parts, tree, strict=True))  # keys need not be texts
+    plain = {keys[key]: part for key, part in parts.items()}
+    if type(tree) is dict:
+        return plain
+    try:
+        other = copy.copy(tree)
+        other.update(plain)
+    except (AttributeError, TypeError):  # a mapping that cannot be copied or changed
+        return plain
+    return other
+
+
+def find(tree: Any, path: Any) -> str:
+    """The path of one tensor in a tree, as `leaves` writes it.
+
+    Args:
+        tree: a sample or a batch.
+        path: a key, a place, or several of them joined by dots.
+
+    Raises:
+        ArgumentError: there is no such path, or no tensor there; the message lists those that there are.
+
+    Examples:
+        >>> find({"graph": {"pos": torch.ones(2)}}, "graph.pos")
+        'graph.pos'
+    """
+    text, all_leaves = str(path), dict(leaves(tree))
+    if text in all_leaves and is_numeric(all_leaves[text]):
+        return text
+    paths = [name for name, leaf in all_leaves.items() if is_numeric(leaf)]
+    if text in all_leaves:
+        problem = f"there is a {type(all_leaves[text]).__name__} there, not a tensor"
+    elif any(name.startswith(f"{text}.") for name in paths):
+        problem = "it holds several tensors"
+    else:
+        problem = "there is no such path"
+    nearest = get_close_matches(text, paths, n=1, cutoff=0.5)
+    advice = f" Did you mean {nearest[0]!r}?" if nearest else ""
+    raise ArgumentError(
+        f"action={{{path!r}: ...}}: {problem}. The tensors of a sample are {describe(tree)}.{advice}"
+    )
+
+
+def describe(tree: Any) -> str:
+    """The tensors of a tree with shape and type.
+
+    >>> describe({"pos": torch.zeros(2, 3)})
+    "'pos' (2, 3) float32"
+    """
+    listed = [
+        f"{path!r} {_size(leaf)} {str(leaf.dtype).removeprefix('torch.')}"
+        for path, leaf in tensors(tree).items()
+    ]
+    rest = f" and {len(listed) - LISTED_PATHS} more" if len(listed) > LISTED_PATHS else ""
+    return (", ".join(listed[:LISTED_PATHS]) + rest) or "none"
+
+
+def _size(leaf: Tensor) -> str:
+    return "(ragged)" if leaf.is_nested else str(tuple(leaf.shape))

@@ -1,0 +1,170 @@
+"""The task of a model with several outputs: are they scores of classes, or values of their own?"""
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg.inputs.model import Model
+from liegg.inputs.output_field import OBVIOUS
+from liegg.inputs.target import is_normalised
+
+Task = Literal["auto", "classes", "values"]
+"""What several outputs are; `"auto"` finds out."""
+
+SIGNALS = ("grid", "colour")
+"""Stages of actions on images, volumes, sequences and colours."""
+
+SUM_VARIANCE, SURE_SUM_VARIANCE = 0.2, 0.02
+"""Variance of the sum of the outputs, relative to an average combination of them, below which they are logits: for images and other
+signals, most models of which with several outputs are classifiers, and for anything else. Trained classifiers had 3e-6 to 0.13,
+regressions 0.6 to 2; but a regression with few independent outputs can have any value by chance."""
+
+CONSTANT_COMBINATION = 1e-9
+"""The same below which a combination of the outputs is constant."""
+
+FEWEST_OUTPUTS = 8
+"""Samples below which outputs show nothing."""
+
+LABELLED_SAMPLES = 4
+"""Samples whose labels are looked at."""
+
+
+class Reading(NamedTuple):
+    """How several outputs are read.
+
+    Attributes:
+        classes: whether the largest of them is a prediction.
+        note: how that was found out; None if it was given, or is plain.
+    """
+
+    classes: bool
+    note: Remark | None = None
+
+    @property
+    def task(self) -> Task:
+        """The word that gives the same reading."""
+        return "classes" if self.classes else "values"
+
+
+def read_outputs(
+    model: Model,
+    complete: Float[Tensor, "n k"],
+    *,
+    task: Task = "auto",
+    output: Any = None,
+    labels: Literal["classes", "values"] | None = None,
+    signals: bool = False,
+) -> Reading:
+    r"""Decide whether the largest of several outputs is a prediction.
+
+    Cross-entropy does not depend on the sum of the logits, so that training leaves it nearly constant. Outputs whose
+    sum hardly varies, and no other combination of which is constant, are read as logits. Anything else that says
+    nothing of classes is read as values: "the prediction changes" would be wrong for a regression, while "the output
+    changes" is right for every model.
+
+    Args:
+        model: the probed model.
+        complete: outputs of some samples.
+        task: what the user says.
+        output: the field of what the model returns that was asked for.
+        labels: what the labels in the data are, see `labels_in`.
+        signals: whether samples are images or other signals, which are usually classified.
+
+    Examples:
+        >>> x = torch.linspace(-1, 1, 50, dtype=torch.float64)[:, None]
+        >>> model = Model(lambda x: x, "model", output_shape=(2,))
+        >>> (
+        ...     read_outputs(model, torch.cat([x, -x], 1)).task,
+        ...     read_outputs(model, torch.cat([x, x**2], 1)).task,
+        ... )
+        ('classes', 'values')
+    """
+    count = complete.shape[1]
+    if count < 2:
+        return Reading(classes=False)
+    if task != "auto":
+        return Reading(task == "classes")
+    if model.target is not None or output == OBVIOUS:
+        return Reading(classes=True)
+    if len(model.output_shape) > 1:
+        return Reading(classes=False)
+    if is_normalised(complete, model.arithmetic or complete.dtype):
+        return Reading(classes=True)
+    if labels is not None:
+        return Reading(labels == "classes")
+    if _are_logits(complete, SUM_VARIANCE if signals else SURE_SUM_VARIANCE):
+        return Reading(True, Diagnosis.OUTPUTS_READ_AS_CLASSES(outputs=count))
+    return Reading(False, Diagnosis.OUTPUTS_READ_AS_VALUES(outputs=count))
+
+
+def _are_logits(y: Float[Tensor, "n k"], threshold: float) -> bool:
+    """Whether the sum of the outputs hardly varies, and no other combination of them is constant."""
+    n, count = y.shape
+    if n < FEWEST_OUTPUTS or not bool(y.isfinite().all()):
+        return False
+    y = y.double() - y.double().mean(0)
+    average = float(y.square().sum() / count)
+    along_sum = float(y.sum(1).square().sum() / count)
+    if not 0 <= along_sum < threshold * average:
+        return False
+    if n <= count:
+        return True
+    constant = torch.linalg.svdvals(y.cpu()).square() <= CONSTANT_COMBINATION * average
+    return count == 2 or int(constant.sum()) <= 1
+
+
+def labels_in(data: Any, outputs: int) -> Literal["classes", "values"] | None:
+    """What the labels in a data set are: places of outputs, or values for them; None if there are none.
+
+    Args:
+        data: the user's data. The first few samples of a Dataset or of that of a loader, or the first of several
+            batches.
+        outputs: number of outputs.
+
+    Examples:
+        >>> x, y = torch.zeros(6, 2), torch.tensor([0, 1, 2, 0, 1, 2])
+        >>> data = torch.utils.data.TensorDataset(x, y)
+        >>> labels_in(data, 3), labels_in(data, 2), labels_in(x, 3)
+        ('classes', None, None)
+    """
+    if isinstance(data, DataLoader):
+        data = data.dataset
+    try:
+        if isinstance(data, Dataset) and not isinstance(data, IterableDataset):
+            some = range(min(LABELLED_SAMPLES, len(data)))  # pyright: ignore[reportArgumentType]
+            found = [_label(data[place]) for place in some]
+        elif isinstance(data, list):
+            found = [_label(data[0])]
+        else:
+            return None
+    except Exception:  # whatever a data set does there must not break the analysis
+        return None
+    if not found or any(one is None for one in found):
+        return None
+    labels = torch.cat([one.flatten() for one in found if one is not None])
+    if labels.dtype.is_floating_point:
+        width = labels.numel() // len(found)
+        return "values" if width % outputs == 0 and not _one_hot(labels, outputs) else None
+    inside = bool(((labels >= 0) & (labels < outputs)).all())
+    return "classes" if inside and labels.dtype is not torch.bool else None
+
+
+def _label(sample: Any) -> Tensor | None:
+    """The second entry of a sample or batch as a tensor; None if there is none."""
+    if not isinstance(sample, tuple | list) or len(sample) < 2:
+        return None
+    label = sample[1]
+    if isinstance(label, int | float | np.generic | np.ndarray):
+        label = torch.as_tensor(label)
+    return label.detach().cpu() if isinstance(label, Tensor) and label.numel() else None
+
+
+def _one_hot(labels: Float[Tensor, " n"], outputs: int) -> bool:
+    """Whether labels are ones among zeros."""
+    rows = labels.reshape(-1, outputs)
+    return bool(((rows == 0) | (rows == 1)).all() and (rows.sum(1) == 1).all())

@@ -1,0 +1,1 @@
+"""Finite differences along the candidates, for models without derivatives."""

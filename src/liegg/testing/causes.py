@@ -1,0 +1,215 @@
+"""Why a model is not equivariant: the usual causes, each with the evidence for it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from liegg._utils.errors import LieggError
+from liegg.actions import Irrep
+from liegg.testing.error import Question, reflection_error
+
+FALLS = 0.1
+"""Share of the error up to which it has gone, once its cause is taken away."""
+
+STRIDES = (2, 4, 8, 16, 32)
+"""Strides that are tried: shifts by so many pixels."""
+
+ELEMENT = 0.37
+"""Share of the longest motion at which causes are looked for, and which is no whole number of pixels or quarter turn."""
+
+CELLS = ("cell", "lattice", "box", "pbc")
+"""Names of tensors that have to be rotated with the positions."""
+
+UNKNOWN_CAUSE = (
+    "None of the usual causes was recognised (rounding, interpolation, padding, stride, a transposed matrix, an output that does "
+    "not move, a cell that is not rotated, absolute positions, parity)"
+)
+
+
+Repeat = Callable[[Tensor], float]
+"""The error of the same element in float64."""
+
+
+def likely_causes(asked: Question, *, repeat: Repeat | None = None) -> str:
+    """What the evidence says about an error, as a sentence.
+
+    Args:
+        asked: the question that failed.
+        repeat: the error of the same element in float64; None if that is not known.
+    """
+    weights = ELEMENT * asked.reach
+    error = asked.change(weights)
+    looks = (_rounding, _grids, _outputs, _context, _translations, _parity)
+    found = [cause for look in looks for cause in _looked_for(look, asked, weights, error, repeat)]
+    if not found:
+        return f" {UNKNOWN_CAUSE}."
+    return " Likely cause: " + "; ".join(found) + "."
+
+
+def _looked_for(look: Callable[..., Iterator[str]], *given: Any) -> list[str]:
+    """The causes that one look finds; none if it is not possible."""
+    try:
+        return list(look(*given))
+    except (LieggError, RuntimeError, TypeError, ValueError):
+        return []
+
+
+def _rounding(
+    asked: Question, weights: Tensor, error: float, repeat: Repeat | None
+) -> Iterator[str]:
+    """The error goes when the model computes with more digits."""
+    narrow = asked.model.arithmetic or asked.x.dtype
+    if narrow is torch.float64 or repeat is None:
+        return
+    other = repeat(weights)
+    if other <= FALLS * error:
+        name = str(narrow).removeprefix("torch.")
+        yield (
+            f"rounding: the error is {error:.1g} in {name} and {other:.1g} in float64, so the tolerance is too small for "
+            f"{name} (an absolute tolerance ignores the size of the outputs)"
+        )
+
+
+def _grids(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Iterator[str]:
+    """Interpolation, padding and stride, by motions of whole pixels and images that fade out."""
+    x = asked.x
+    if not asked.action.interpolates or x.ndim < 3:
+        return
+    square = x.shape[-1] == x.shape[-2]
+    turns, shifts = _kinds(asked)
+    if turns and square:
+        quarter = _moved_by(asked, lambda image: image.rot90(1, (-2, -1)))
+        if quarter <= FALLS * error:
+            yield (
+                f"interpolation: a rotation by 90°, which moves pixels onto pixels, has the error {quarter:.1g}, another "
+                f"angle {error:.1g}; test with smoother images, or with 90°"
+            )
+            return
+    if shifts:
+        yield from _shift_causes(asked)
+    faded = asked.x * _window(x)
+    inside = asked.change(weights, x=faded)
+    if inside <= FALLS * error:
+        yield (
+            f"padding and the border: on images that fade out towards the border the error is {inside:.1g}, and {error:.1g} on "
+            "these; what padding puts outside the image, and what leaves it, does not move with it"
+        )
+
+
+def _shift_causes(asked: Question) -> Iterator[str]:
+    """Stride and padding, by shifts of whole pixels."""
+
+    def shifted(pixels: int) -> float:
+        return _moved_by(asked, lambda image: image.roll(pixels, -1))
+
+    one = shifted(1)
+    if one == 0:
+        return
+    for stride in STRIDES:
+        if stride < asked.x.shape[-1] and shifted(stride) <= FALLS * one:
+            yield (
+                f"stride: shifts by {stride} pixels have the error {shifted(stride):.1g}, a shift by one has {one:.1g}; strides "
+                "and pooling keep only shifts by their multiples"
+            )
+            return
+
+
+def _outputs(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Iterator[str]:
+    """The output moves the other way, not at all, or in another order."""
+    if asked.output_action is None:
+        return
+    inverse, still = asked.change(weights, sign=-1.0), asked.change(weights, sign=0.0)
+    if inverse <= FALLS * error:
+        yield (
+            f"a transposed matrix: the output moves by the inverse (error {inverse:.1g}); row and column vectors may be mixed up"
+        )
+    elif still <= FALLS * error:
+        yield f"the output does not move at all (error {still:.1g}): it is invariant; leave output_action out"
+    elif isinstance(asked.output_action, Irrep):
+        yield from _other_order(asked, asked.output_action, weights, error)
+
+
+def _other_order(asked: Question, irrep: Irrep, weights: Tensor, error: float) -> Iterator[str]:
+    """The components of spherical harmonics are in the other order."""
+    order = "standard" if irrep.order == "e3nn" else "e3nn"
+    other = replace(irrep, order=order)
+    value = replace(asked, output_action=other).change(weights)
+    if value <= FALLS * error:
+        yield f"another order of the components: with {other!r} the error is {value:.1g}"
+
+
+def _context(asked: Question, _weights: Tensor, error: float, _repeat: Any) -> Iterator[str]:
+    """A tensor beside the positions that looks like a cell and stays."""
+    layout, n = asked.action.structure, asked.group.dimension
+    if layout is None:
+        return
+    for leaf in layout.held:
+        name = leaf.path.rpartition(".")[2].lower()
+        matrix = leaf.floating and leaf.shape in ((n, n), (1, n, n))
+        if matrix or (leaf.floating and any(word in name for word in CELLS)):
+            yield (
+                f"a cell that is not rotated: {leaf.path!r} has the shape {leaf.shape} of a matrix of space and stays; move it "
+                f"with the positions, action={{..., {leaf.path!r}: liegg.Linear({n}, copies={n})}}"
+            )
+
+
+def _translations(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Iterator[str]:
+    """Rotations hold and translations do not: absolute positions."""
+    if asked.action.interpolates:
+        return
+    turns, shifts = _kinds(asked)
+    if not (turns and shifts):
+        return
+    only = torch.zeros_like(weights)
+    only[turns] = weights[turns]
+    rotation = asked.change(only)
+    if rotation <= FALLS * error:
+        yield (
+            f"absolute positions: rotations alone have the error {rotation:.1g}; only translations change the output. Use "
+            "differences of positions, or subtract their mean"
+        )
+
+
+def _parity(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Iterator[str]:
+    """Rotations hold and a reflection does not, or only with another sign."""
+    if not asked.group.reflects:
+        return
+    mirrored = reflection_error(asked)
+    if error > FALLS * mirrored:
+        return
+    opposite = reflection_error(asked, sign=-1.0)
+    kind = "the output is not symmetric under reflections"
+    if opposite <= FALLS * mirrored:
+        kind = "the output has the opposite parity (a pseudoscalar or pseudovector)"
+    yield f"parity: rotations have the error {error:.1g}, a reflection {mirrored:.1g}; {kind}"
+
+
+def _kinds(asked: Question) -> tuple[list[int], list[int]]:
+    """Places of the rotations and of the translations among the generators."""
+    n = asked.group.dimension
+    turns, shifts = [], []
+    for place, matrix in enumerate(asked.group.generators):
+        linear = matrix[:n, :n] if matrix.ndim == 2 else matrix
+        if not bool(linear.any()):
+            shifts.append(place)
+        elif matrix.ndim == 2 and torch.allclose(linear, -linear.mT):
+            turns.append(place)
+    return turns, shifts
+
+
+def _moved_by(asked: Question, move: Callable[[Tensor], Tensor]) -> float:
+    """Change of the output under an exact motion of pixels, which an image output makes too."""
+    y = asked.y
+    if asked.output_action is not None:
+        y = move(y.reshape(len(y), *asked.model.output_shape)).flatten(1)
+    return asked.difference(asked.model(move(asked.x)).detach(), y)
+
+
+def _window(x: Tensor) -> Tensor:
+    """A smooth bump in the middle of an image that is almost 0 at its border."""
+    sides = [torch.linspace(-1, 1, side, dtype=x.dtype, device=x.device) for side in x.shape[-2:]]
+    radius = sides[0][:, None].square() + sides[1].square()
+    return torch.exp(-8 * radius)

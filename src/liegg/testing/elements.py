@@ -1,0 +1,60 @@
+"""Finite elements in assertions."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from liegg._utils.errors import ArgumentError
+from liegg.actions import Action, Linear
+from liegg.algebra.finite.group import FiniteGroup
+from liegg.discovery.group.element_effects import element_effects
+from liegg.discovery.group.judge import STILL
+from liegg.inputs.batches import Data
+from liegg.inputs.output_field import Field
+from liegg.results.group_symmetries import GroupSymmetries
+
+
+def assert_elements(
+    model: Any,
+    data: Data,
+    elements: Any,
+    *,
+    action: Action | Mapping[Any, Any] | None = None,
+    copies: int = 1,
+    tolerance: float | None = None,
+    output: Field = None,
+) -> None:
+    """Fail unless the output stays under finite elements; see `assert_invariant`."""
+    if isinstance(action, Mapping):
+        raise ArgumentError(
+            "elements= does not take structured samples; pass tensors and an action such as liegg.Linear(3, copies=4)."
+        )
+    action = action or _default_action(elements, copies)
+    measured = element_effects(model, data, elements, action, output=output)
+    allowed = math.sqrt(measured.unit) / 3 if tolerance is None else tolerance
+    for words, effect, distance in zip(
+        measured.words, measured.effect.tolist(), measured.displacement.tolist(), strict=True
+    ):
+        if not distance > STILL and words != "identity":
+            raise AssertionError(
+                f"{measured.model} cannot be checked under {words}: it does not move the samples."
+            )
+        if not effect <= allowed:
+            raise AssertionError(
+                f"{measured.model} is not invariant under {words}: the output changes by {effect:.3g} of its spread "
+                f"(tolerance {allowed:.3g})."
+            )
+
+
+def _default_action(elements: Any, copies: int) -> Action:
+    """The action of a result, or linear maps of the size of the matrices."""
+    first = elements.elements if isinstance(elements, FiniteGroup) else elements
+    if isinstance(elements, GroupSymmetries) and elements.continuous is not None:
+        return elements.continuous.action
+    if isinstance(first, Tensor) and first.ndim >= 2:
+        return Linear(first.shape[-1], copies=copies)
+    raise ArgumentError(
+        "these elements need an action, for example action=liegg.Linear(3, copies=4)."
+    )

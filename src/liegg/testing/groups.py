@@ -1,0 +1,118 @@
+"""Groups by their name, and the action that a group has on samples of a shape."""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg._utils.arguments import shown
+from liegg._utils.errors import ArgumentError, LieggError
+from liegg.actions import Action, Affine, Image, Linear, Volume
+from liegg.algebra import catalog
+
+ALGEBRAS: dict[str, Callable[..., Tensor]] = {
+    "so": catalog.so,
+    "se": catalog.se,
+    "o": catalog.so,
+    "e": catalog.se,
+    "sl": catalog.sl,
+    "gl": catalog.gl,
+    "sp": catalog.sp,
+    "su": catalog.su,
+    "u": catalog.u,
+    "aff": catalog.aff,
+    "translation": catalog.translation,
+    "scaling": catalog.scaling,
+}
+"""Groups by their first word. Of o and e also a reflection is tried."""
+
+AFFINE = ("se", "e", "aff", "translation")
+"""Those whose generators are homogeneous."""
+
+EXPECTED = (
+    "a group such as 'so(3)', 'so(1,3)', 'se(3)', 'o(3)', 'e(3)', 'sl(2)', 'gl(2)', 'su(2)', 'sp(4)', "
+    "'aff(2)', 'translation(2)' or 'scaling(3)'; or generators [d, n, n] of your own"
+)
+
+
+class Group(NamedTuple):
+    """A group that is asked about.
+
+    Attributes:
+        name: as it was written; empty for generators without a name.
+        generators: of its continuous part.
+        dimension: of the vectors that it moves.
+        affine: whether its matrices are homogeneous.
+        reflects: whether a reflection belongs to it.
+    """
+
+    name: str
+    generators: Float[Tensor, "d ..."]
+    dimension: int
+    affine: bool = False
+    reflects: bool = False
+
+
+def as_group(given: str | Float[Tensor, "d ..."]) -> Group:
+    """A group from its name, or from generators.
+
+    Raises:
+        ArgumentError: there is no such group.
+
+    Examples:
+        >>> as_group("SO(3)").generators.shape, as_group("se(2)").affine, as_group("o(3)").reflects
+        (torch.Size([3, 3, 3]), True, True)
+    """
+    if isinstance(given, Tensor):
+        return Group("", given, given.shape[-1])
+    match = re.fullmatch(
+        r"\s*([a-z]+)\s*\(\s*(\d{1,3})\s*(?:,\s*(\d{1,3})\s*)?\)\s*", given.lower()
+    )
+    if match is None or match[1] not in ALGEBRAS:
+        raise ArgumentError(f"group={shown(given)}: expected {EXPECTED}.")
+    word, sizes = match[1], [int(size) for size in match.groups()[1:] if size]
+    try:
+        generators = ALGEBRAS[word](*sizes)
+    except (LieggError, TypeError) as error:
+        raise ArgumentError(f"group={shown(given)}: {error}") from error
+    if not len(generators):
+        raise ArgumentError(f"group={shown(given)} has no continuous element; nothing to test.")
+    affine = word in AFFINE
+    return Group(given, generators, generators.shape[-1] - affine, affine, word in ("o", "e"))
+
+
+def action_for(group: Group, shape: tuple[int, ...]) -> Action:
+    """The action of a group on samples of a shape, where only one is possible.
+
+    The only axis of the group's dimension holds the vectors. Samples with two or three more axes of
+    other sizes are images or volumes.
+
+    Raises:
+        ArgumentError: several actions are possible, or none.
+
+    Examples:
+        >>> action_for(as_group("se(3)"), (20, 3))
+        Affine(n=3, copies=20, layout='copies_first')
+        >>> action_for(as_group("so(2)"), (1, 28, 28)).size
+        4
+    """
+    n, name = group.dimension, group.name or "the group"
+    make = Affine if group.affine else Linear
+    places = [axis for axis, side in enumerate(shape) if side == n]
+    call = f"liegg.{make.__name__}({n}, copies=...)"
+    if len(places) == 1 and len(shape) <= 2:
+        copies = shape[1 - places[0]] if len(shape) == 2 else 1
+        layout = "copies_first" if places[0] == len(shape) - 1 else "vector_first"
+        return make(n, copies=copies, layout=layout)
+    if not places and n in (2, 3) and n <= len(shape) <= n + 1:
+        grid = "affine" if group.affine else "linear"
+        return Image(grid) if n == 2 else Volume(grid)
+    reason = "several axes have" if len(places) > 1 else "no axis has"
+    if len(places) == 1:
+        reason = "there are more axes beside the one that has"
+    raise ArgumentError(
+        f"samples have shape {shape}: {reason} the size {n} of a vector of {name}, so that it is not "
+        f"clear how it acts. Pass action={call} or another action."
+    )

@@ -1,0 +1,94 @@
+"""How much is moved: everything that was asked by name, what is affordable of the standard set."""
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+import liegg
+from liegg._utils.diagnoses import Diagnosis
+from liegg.actions import Motion
+from liegg.discovery.about.effort import (
+    BRIEF,
+    FEWEST_SAMPLES,
+    MOST_SAMPLES,
+    MOVED,
+    SHARE,
+    SHOWN,
+    THOROUGH,
+    plan_moves,
+)
+
+ACTION = liegg.Image("affine")
+
+
+def images(count):
+    return torch.randn(count, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+
+
+def network():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.Flatten(), nn.Linear(144, 3)).eval()
+
+
+def diagnoses(sym):
+    return [note.diagnosis for note in sym.notes]
+
+
+@pytest.mark.parametrize("count", [20, 300, 3000])
+def test_the_standard_questions_stay_within_their_share(count):
+    sym = liegg.discover(network(), images(count), ACTION, about=(), controls="none")
+    motions = ACTION.motions((1, 8, 8), spread=1.0)
+    moves = plan_moves(sym, motions, standard=True)
+    some = [motions[name] for name in moves.names]
+    each = 6 if sym.settings["route"] == "jvp" else 3
+    if moves.names:
+        moved = sum(map(BRIEF.evaluations, some)) + BRIEF.directions * BRIEF.levels
+        shown = SHOWN * sum(map(BRIEF.times_shown, some))
+        spent = MOVED * (moves.samples * moved + shown)
+        assert spent <= SHARE * count * (1 + 2 * each)
+        assert FEWEST_SAMPLES <= moves.samples <= MOST_SAMPLES
+    assert moves.names == tuple(motions)[: len(moves.names)]  # the first ones
+    assert plan_moves(sym, motions, standard=False) == (MOST_SAMPLES, tuple(motions), THOROUGH)
+
+
+def test_little_data_is_answered_by_derivatives_and_says_so():
+    sym = liegg.discover(network(), images(30), ACTION, task="classes")
+    assert len(sym.answers) > 3
+    assert all(one.finite is None for one in sym.answers)
+    assert diagnoses(sym).count(Diagnosis.MOTIONS_BY_DERIVATIVES) == 1
+    asked = liegg.discover(network(), images(30), ACTION, about="rotation", task="classes")
+    assert asked.answers[0].finite.share is not None
+    assert Diagnosis.MOTIONS_BY_DERIVATIVES not in diagnoses(asked)
+
+
+def test_evaluations_are_counted():
+    turn = Motion(torch.zeros(1, 6))
+    shift = Motion(torch.zeros(2, 6), longest=1.0)
+    assert [THOROUGH.evaluations(one) for one in (turn, shift)] == [8, 8]
+    assert [BRIEF.evaluations(one) for one in (turn, shift)] == [4, 4]
+    assert [BRIEF.times_shown(one) for one in (turn, shift)] == [4, 1]
+
+
+def test_a_standard_answer_can_be_compared_with_one_that_was_asked():
+    """Only the reported size has to agree, not how often samples were moved on the way."""
+    x = images(3000)
+    standard = liegg.discover(network(), x, ACTION, task="classes", controls="none")
+    asked = liegg.discover(network(), x, ACTION, about="rotation", task="classes", controls="none")
+    (pair,) = liegg.compare(standard, asked).answers
+    assert pair.measure == "predictions"
+    assert not pair.smaller
+
+
+def test_samples_of_a_loader_come_from_all_of_its_data():
+    """The data is sorted; the first batch alone is dark."""
+    x = torch.cat([0.1 * images(40), 10 + images(40)])
+    loader = DataLoader(TensorDataset(x), batch_size=16)
+    sym = liegg.discover(network(), loader, ACTION, about="rotation", task="values")
+    same = liegg.discover(network(), x, ACTION, about="rotation", task="values")
+    assert sym.answers[0].finite.samples == same.answers[0].finite.samples
+    assert Diagnosis.FIRST_BATCH_MOVED not in diagnoses(sym)
+    listed = list(x.split(16))
+    sym = liegg.discover(network(), listed, ACTION, about="rotation", task="values")
+    assert Diagnosis.FIRST_BATCH_MOVED in diagnoses(sym)
+    assert len(sym.answers[0].finite.each_change) == 16

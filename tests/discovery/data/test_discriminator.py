@@ -1,0 +1,33 @@
+"""A discriminator against a Gaussian agrees with the test of the distribution where both apply."""
+
+import pytest
+import torch
+
+import liegg
+from known_data import data_set
+from liegg._utils.errors import ArgumentError
+
+ROTATIONS = liegg.Linear(3).restrict(liegg.so(3))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kind", "count"), [("half shell", 1), ("shell", 3), ("cube", 0)])
+def test_both_ways_find_the_same_rotations(kind: str, count: int) -> None:
+    x = data_set(kind, 5000)
+    sym = liegg.discover_data(x, ROTATIONS, question="discriminator")
+    assert sym.nullity == count
+    assert sym.settings["told_apart"] > 0.6
+    assert "discriminator of the data" in str(sym.sentence)
+    if count < 3:
+        assert liegg.discover_data(x, ROTATIONS, functions=64).nullity == count
+
+
+@pytest.mark.slow
+def test_data_that_cannot_be_told_from_the_reference() -> None:
+    with pytest.raises(ArgumentError, match="hardly more than chance"):
+        liegg.discover_data(data_set("gaussian", 3000), ROTATIONS, question="discriminator")
+
+
+def test_large_samples_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="at most 256"):
+        liegg.discover_data(torch.rand(200, 300), liegg.Linear(300), question="discriminator")

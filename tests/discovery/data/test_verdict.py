@@ -1,0 +1,31 @@
+"""Verdicts about data sets: what is said beside a model, and when nothing can be."""
+
+import liegg
+from known_data import data_set
+from liegg._utils.diagnoses import Diagnosis
+
+
+def test_a_model_beside_its_data() -> None:
+    x = data_set("half shell", 4000)
+    data = liegg.discover_data(x, liegg.Linear(3), functions=32)
+    ball = liegg.discover(lambda x: x.square().sum(1), x, liegg.Linear(3))
+    comparison = liegg.compare(data, ball, names=("data", "model"))
+    kept, beyond = comparison.remarks
+    assert kept.diagnosis is Diagnosis.MODEL_KEEPS
+    assert (kept.values["shared"], kept.values["total"]) == (1, 1)
+    assert beyond.diagnosis is Diagnosis.MODEL_BEYOND
+    assert beyond.values["beyond"] == 2
+    assert "a data set and a model" in str(comparison)
+    other = liegg.discover(lambda x: x[:, 0] ** 3 + x[:, 1] + x[:, 2] ** 2, x, liegg.Linear(3))
+    kinds = [one.diagnosis for one in liegg.compare(other, data).remarks]
+    assert kinds[0] is Diagnosis.MODEL_KEEPS
+    assert kinds[-1] is Diagnosis.MODEL_BREAKS
+
+
+def test_data_without_a_symmetry_has_nothing_to_keep() -> None:
+    x = data_set("cube", 3000)
+    data = liegg.discover_data(x, liegg.Linear(3), functions=32)
+    assert data.decision.sentence.diagnosis is Diagnosis.DATA_NO_SYMMETRY
+    ball = liegg.discover(lambda x: x.square().sum(1), x, liegg.Linear(3))
+    first = liegg.compare(data, ball).remarks[0]
+    assert first.diagnosis is Diagnosis.DATA_HAS_NOTHING_TO_KEEP

@@ -1,0 +1,107 @@
+"""What an element of the data is: a sample, a batch or joined graphs; and errors for what is none."""
+
+import pytest
+import torch
+
+import liegg
+from liegg._utils.errors import ArgumentError, DataError, DtypeError, ShapeError
+from liegg.inputs.structure.elements import only_floating, reader_for, split_graphs
+from structures import Graph, joined, molecules
+
+POS = torch.ones(6, 3)
+
+
+def fit(action):
+    return lambda shape: action.fitted(shape).check(shape)
+
+
+CLOUD, ONE = fit(liegg.Affine(3, copies=None)), fit(liegg.Linear(3))
+
+
+@pytest.mark.parametrize(
+    ("element", "moves", "kind"),
+    [
+        ({"pos": POS}, {"pos": CLOUD}, "sample"),
+        ({"pos": POS[None], "z": torch.ones(1, 6)}, {"pos": CLOUD}, "batch"),
+        ({"pos": POS, "z": torch.ones(6)}, {"pos": ONE}, "batch"),
+        ({"pos": POS, "edge_index": torch.ones(2, 9).long()}, {"pos": ONE}, "sample"),
+        ({"pos": POS, "batch": torch.zeros(6).long()}, {"pos": CLOUD}, "graphs"),
+        (Graph(pos=POS), {"pos": ONE}, "sample"),
+        ((torch.ones(2, 6), torch.ones(2, 6, 3)), {1: CLOUD}, "batch"),
+        (({"pos": POS}, 3), {"pos": CLOUD}, "sample"),
+    ],
+)
+def test_kinds_of_elements(element, moves, kind):
+    reader = reader_for(element, moves, complete=False)
+    assert reader.kind == kind
+    assert reader.labelled == (isinstance(element, tuple) and isinstance(element[0], dict))
+
+
+@pytest.mark.parametrize(
+    ("element", "moves", "error", "text"),
+    [
+        ({"pos": POS}, {"x": CLOUD}, ArgumentError, "there is no such path"),
+        ({"z": POS.long()}, {"z": CLOUD}, DtypeError, "cannot be moved.*with at="),
+        (
+            {"z": torch.ones(2, 3, dtype=torch.complex64)},
+            {"z": CLOUD},
+            DtypeError,
+            "real and imaginary",
+        ),
+        ({"pos": torch.ones(6, 2)}, {"pos": CLOUD}, ShapeError, r"expects \[k, 3\]"),
+        (
+            {"pos": POS, "batch": torch.zeros(5).long()},
+            {"pos": CLOUD},
+            ShapeError,
+            "'batch' has 5 entries",
+        ),
+        (
+            {"pos": POS, "vel": POS[None]},
+            {"pos": CLOUD, "vel": CLOUD},
+            ShapeError,
+            "looks like a sample and 'vel' like a batch",
+        ),
+    ],
+)
+def test_elements_that_cannot_be_read(element, moves, error, text):
+    with pytest.raises(error, match=text):
+        reader_for(element, moves, complete=False)
+
+
+def test_one_graph_is_not_a_data_set():
+    with pytest.raises(
+        ShapeError, match=r"the data is one sample: 'pos'.*without a vector 'batch'"
+    ):
+        reader_for({"pos": POS}, {"pos": CLOUD}, complete=True)
+
+
+def test_joined_graphs_are_split_as_they_were():
+    samples = molecules(5)
+    parts = split_graphs(joined(samples) | {"energy": torch.arange(5.0)})
+    for sample, part in zip(samples, parts, strict=True):
+        assert all(torch.equal(part[key], leaf) for key, leaf in sample.items())
+    assert [float(part["energy"]) for part in parts] == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "text"),
+    [
+        ({"batch": torch.tensor([0, 1, 0])}, DataError, "'batch' is not in ascending order"),
+        ({"batch": torch.tensor([0, 0, 2])}, ShapeError, "graph 1 of 'batch' has no nodes"),
+        ({"y": torch.ones(7)}, ShapeError, r"'y' has shape \(7,\)"),
+        (
+            {"edge_index": torch.tensor([[2, 0], [2, 1]])},
+            DataError,
+            "edges of different graphs are mixed",
+        ),
+    ],
+)
+def test_graphs_that_cannot_be_split(change, error, text):
+    with pytest.raises(error, match=text):
+        split_graphs({"pos": torch.ones(3, 3), "batch": torch.tensor([0, 0, 1])} | change)
+
+
+def test_the_only_floating_tensor_moves():
+    assert only_floating({"z": POS.long(), "pos": POS}) == "pos"
+    with pytest.raises(ArgumentError, match=r"2 floating point tensors.*action={'a': liegg.Affine"):
+        only_floating({"a": POS, "b": POS})

@@ -1,0 +1,133 @@
+"""Several outputs are classes or values: what says so, and that a regression never has predictions."""
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+import liegg
+from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.errors import ArgumentError
+from liegg.inputs.model import Model
+from liegg.inputs.task import labels_in, read_outputs
+
+
+def normal(*shape, seed=0):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+def model(*shape, target=None):
+    return Model(lambda x: x, "model", output_shape=shape, target=target)
+
+
+def fitted(outputs, loss, steps=250):
+    """A small network after some training, and its outputs."""
+    torch.manual_seed(0)
+    x, truth = normal(300, 5), normal(5, outputs, seed=1)
+    network = nn.Sequential(nn.Linear(5, 32), nn.Tanh(), nn.Linear(32, outputs)).double()
+    optimiser = torch.optim.SGD(network.parameters(), 0.1, momentum=0.9)
+    for _ in range(steps):
+        optimiser.zero_grad()
+        loss(network(x), x @ truth).backward()
+        optimiser.step()
+    return network, x
+
+
+@pytest.mark.parametrize("outputs", [2, 4, 10])
+def test_training_by_cross_entropy_shows(outputs):
+    network, x = fitted(outputs, lambda y, t: nn.functional.cross_entropy(y, t.argmax(1)))
+    found = read_outputs(model(outputs), network(x).detach(), signals=True)
+    assert found.task == "classes"
+    assert found.note is not None
+    assert found.note.diagnosis is Diagnosis.OUTPUTS_READ_AS_CLASSES
+
+
+@pytest.mark.parametrize("outputs", [2, 4, 10])
+def test_a_regression_has_values(outputs):
+    network, x = fitted(outputs, lambda y, t: (y - t).square().mean())
+    found = read_outputs(model(outputs), network(x).detach())
+    assert found.task == "values"
+    assert found.note is not None
+    assert found.note.diagnosis is Diagnosis.OUTPUTS_READ_AS_VALUES
+
+
+def test_forces_without_a_resultant_are_no_logits():
+    """Their sum is constant, but so is that of every component."""
+    forces = normal(200, 4, 3)
+    forces -= forces.mean(1, keepdim=True)
+    assert read_outputs(model(12), forces.flatten(1)).task == "values"
+
+
+@pytest.mark.parametrize(
+    ("outputs", "about", "task"),
+    [
+        (normal(50, 3).softmax(1), {}, "classes"),
+        (normal(50, 3), {"output": "logits"}, "classes"),
+        (normal(50, 3), {"labels": "classes"}, "classes"),
+        (normal(50, 1), {"task": "classes"}, "values"),
+        (normal(50, 3), {"task": "classes"}, "classes"),
+        (normal(50, 2) * torch.tensor([1.0, -1.0]), {"task": "values"}, "values"),
+        (normal(3, 2), {}, "values"),
+        (torch.full((50, 3), torch.nan), {}, "values"),
+        (torch.ones(50, 3), {}, "values"),
+    ],
+)
+def test_what_else_says_it(outputs, about, task):
+    assert read_outputs(model(outputs.shape[1]), outputs, **about).task == task
+
+
+def test_maps_are_values_and_targets_are_of_classes():
+    y = normal(50, 6)
+    assert read_outputs(model(2, 3), y).task == "values"
+    assert read_outputs(model(6, target=lambda y, c: y), y).task == "classes"
+
+
+def test_labels_in_data():
+    x, classes, values = normal(20, 2), torch.arange(20) % 3, normal(20, 3)
+    assert labels_in(TensorDataset(x, classes), 3) == "classes"
+    assert labels_in(DataLoader(TensorDataset(x, classes), 4), 3) == "classes"
+    assert labels_in([(x, classes)], 3) == "classes"
+    assert labels_in(TensorDataset(x, values), 3) == "values"
+    one_hot = nn.functional.one_hot(classes).double()
+    for nothing in (x, [x], [], TensorDataset(x), TensorDataset(x, one_hot), None, 3):
+        assert labels_in(nothing, 3) is None
+    assert labels_in(TensorDataset(x, classes), 2) is None  # a class that no output has
+    assert labels_in(TensorDataset(x, classes > 0), 2) is None
+
+    class Broken(torch.utils.data.Dataset):
+        def __len__(self):
+            return 3
+
+        def __getitem__(self, place):
+            raise RuntimeError("no such file")
+
+    assert labels_in(Broken(), 3) is None
+
+
+def test_a_regression_is_never_told_that_its_predictions_change():
+    network, x = fitted(3, lambda y, t: (y - t).square().mean(), steps=20)
+    sym = liegg.discover(network, x[:, :5], liegg.Linear(5), about="rotation")
+    (answer,) = sym.answers
+    assert answer.finite.share is None
+    assert "of its spread" in answer.sentence
+    assert sym.settings["task"] == "values"
+    assert [n.diagnosis for n in sym.notes].count(Diagnosis.OUTPUTS_READ_AS_VALUES) == 1
+    (again,) = sym.about("rotation", model=network, data=x)
+    assert again.finite.share is None
+    said = liegg.discover(network, x, liegg.Linear(5), about="rotation", task="classes")
+    assert said.answers[0].finite.share is not None
+    assert said.settings["task"] == "classes"
+    assert "predictions" in said.sentence or "predictions" in said.answers[0].sentence
+
+
+def test_a_verification_reads_outputs_as_the_result_does():
+    network, x = fitted(3, lambda y, t: (y - t).square().mean(), steps=20)
+    for task, has in (("classes", True), ("values", False)):
+        sym = liegg.discover(network, x, liegg.Linear(5), about=(), task=task)
+        curves = liegg.verify(network, x, sym, torch.eye(5)[None], samples=40, points=4, controls=1)
+        assert (curves.curves[0].class_changes is not None) == has
+
+
+def test_a_task_is_one_of_three_words():
+    with pytest.raises(ArgumentError, match="task"):
+        liegg.discover(lambda x: x, normal(20, 2), liegg.Linear(2), task="regression")  # pyright: ignore[reportArgumentType]
