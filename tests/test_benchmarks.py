@@ -445,3 +445,17 @@ def test_the_questions_are_answered(tmp_path: Path) -> None:
     assert stored["forces"]["comparison"]["rotation"]["smaller"] == "built"
     assert set(stored["digits"]["comparison"]) == {"rotation", "shift", "scaling", "brightness"}
     assert all(row["with"] > 0 for row in stored["cost"].values())
+
+
+@pytest.mark.slow
+def test_quick_groups_are_right(tmp_path: Path) -> None:
+    out = tmp_path / "groups.json"
+    script = str(ROOT / "benchmarks" / "groups.py")
+    subprocess.run(
+        [sys.executable, script, "--quick", "--out", str(out)], check=True, capture_output=True
+    )
+    stored = json.loads(out.read_text())
+    assert all(row["right"] for row in stored["known"])
+    assert stored["seeds"]["right"] == stored["seeds"]["runs"]
+    assert stored["asymmetric"]["with_false_elements"] == 0
+    assert [row["order"] for row in stored["learned"]][:1] == [3]

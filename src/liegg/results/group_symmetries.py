@@ -41,11 +41,11 @@ class GroupElement:
     """
 
     kinds: tuple[str, ...]
-    matrices: tuple[Float[Tensor, "n n"], ...]
+    matrices: tuple[Float[Tensor, "_ _"], ...]
     words: str
     source: str
     output_kinds: tuple[str, ...]
-    output_matrices: tuple[Float[Tensor, "p p"], ...]
+    output_matrices: tuple[Float[Tensor, "_ _"], ...]
     displacement: float
     effect: float
     interval: tuple[float, float]

@@ -20,9 +20,9 @@ class Candidate:
         structured: whether it was stated before the model was looked at.
     """
 
-    factors: tuple[tuple[Space, Float[Tensor, "n n"]], ...]
+    factors: tuple[tuple[Space, Float[Tensor, "_ _"]], ...]
     source: str
-    outputs: tuple[tuple[Space, Float[Tensor, "p p"]], ...] = field(default=())
+    outputs: tuple[tuple[Space, Float[Tensor, "_ _"]], ...] = field(default=())
     structured: bool = True
 
     def apply(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:

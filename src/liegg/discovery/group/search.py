@@ -180,7 +180,8 @@ def _add_mixed(spaces: Sequence[Space], findings: Findings, tests: Tests) -> Non
     by_kind = {space.kind: space for space in spaces}
     pairs = []
     for first, second in itertools.combinations(range(len(spaces)), 2):
-        if spaces[first].kind == spaces[second].kind:
+        kinds = {spaces[first].kind, spaces[second].kind}
+        if len(kinds) == 1 or "shifts" in kinds:  # shifts do not commute with the grid
             continue
         ones, others = refuted[first][:FEW_MIXED], refuted[second][:FEW_MIXED]
         pairs += [(one, other) for one in ones for other in others if not one.reason + other.reason]

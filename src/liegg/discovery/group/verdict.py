@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.actions import Action, MatrixAction
+from liegg.algebra import identify
 from liegg.algebra.finite.element_words import element_words
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.slots import SlotGroup, permutation_words
@@ -38,9 +39,10 @@ def name_of(
         continuous: the continuous symmetries.
         shifts: orders of the groups of circular shifts.
     """
-    named = "" if continuous is None or not continuous.nullity else (continuous.name or "")
-    if continuous is not None and continuous.nullity and not named:
-        named = f"a {continuous.nullity}-dimensional group"
+    named = "" if continuous is None or not continuous.nullity else (continuous.name or "unknown")
+    if named.startswith("unknown") and len(algebra):
+        # An action without matrices has no name for its span, but the part on this space has.
+        named = identify(algebra, uncertainty=uncertainty_of(continuous)).name
     return whole_name(
         named,
         algebra if len(algebra) else None,
