@@ -98,8 +98,9 @@ def data_set(kind: str, count: int, seed: int) -> Tensor:
         x = draw.normal(n)
         return x + 0.4 * x.square() + 0.3 * x.roll(1, 1) * x
     if kind == "bent":
-        x = draw.normal(n)
-        return torch.cat([x[:, :1], x[:, 1:] + 0.7 * x[:, :1] ** 2], 1)
+        # Normal numbers would keep the rotations about the bend.
+        x = draw.normal(1)
+        return torch.cat([x, 0.7 * x**2 - draw.uniform(n - 1).log()], 1)
     if kind == "mixture":
         centres = torch.randn(5, n, generator=draw.generator, dtype=torch.float64) * 1.5
         return centres[(draw.uniform() * 5).long()] + 0.4 * draw.normal(n)

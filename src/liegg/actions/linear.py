@@ -222,7 +222,7 @@ class VectorAction(MatrixAction):
     def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
         """Matrices on the vectors, and permutations of the vectors if there are several."""
         maps = VectorSpace(self, self)
-        if self.copies < 2:
+        if self.copies is None or self.copies < 2:
             return (maps,)
         first = self.layout == "copies_first"
         stacked = (self.copies, self.n) if first else (self.n, self.copies)
@@ -361,10 +361,10 @@ class Vectors(Affine):
         """The vectors with a last component of zero."""
         return pad(self.staged(x), (0, 1))
 
-    def _apply(
+    def apply_matrix(
         self, matrix: Float[Tensor, "m m"], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b ..."]:
         """The linear part alone."""
         linear = matrix.clone()
         linear[:, self.n :] = 0
-        return super()._apply(linear, x)
+        return super().apply_matrix(linear, x)

@@ -285,7 +285,7 @@ def _group(places: list[tuple[str, Action]], structure: Layout) -> Action:
     parents = [(path, action.parent) for path, action in places if isinstance(action, Restricted)]
     parent = Placed(tuple(parents), structure)
     kind = MatrixRestricted if isinstance(parent, MatrixAction) else Restricted
-    return kind(parent, first.basis)  # pyright: ignore[reportArgumentType]
+    return kind(parent, first.basis)
 
 
 def places_of(action: Action) -> dict[str, Action]:

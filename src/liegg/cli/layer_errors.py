@@ -88,6 +88,8 @@ def layer_errors(
         if out is not None:
             check_run_folder(out)
         x = load_samples(data, None, None).analysed
+        if model is None:
+            raise liegg.LieggError("--model is missing. Pass --model package.module:factory.")
         network = load_model(model, weights, device, trusted=trust_model)
         with progress_bars(quiet or json, "layers") as advance:
             found = liegg.layer_errors(

@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.text import root_percent, runs
+from liegg.decision.gap import gap_after, mixing_angle, size_ratio
 from liegg.decision.grades import COUNTED, grade, threshold_sensitivity
 from liegg.decision.intervals import Certainty
 from liegg.decision.rank import Evidence, levels, rule
@@ -157,7 +157,7 @@ def decide(
         ends, grades = (0,) * len(ends), ("none",) * len(values)
         borderline = ((),) * len(values)
     nullity = ends[2]
-    gap = _gap_after(values, nullity or ends[3], floor)
+    gap = gap_after(values, nullity or ends[3], floor)
     if undecided or (facts.unsolved and nullity == len(values)):
         gap = 1.0
     open_end = facts.unsolved > 0 and float(values[-1]) <= max(thresholds.threshold, floor)
@@ -201,7 +201,7 @@ def _cluster_goes_on(
 ) -> Remark | None:
     """That the gap after a weak level is wider than that after the symmetries, so that these are only a part; None if not."""
     nullity, weak = ends[2], ends[3]
-    own, gap = _gap_after(values, nullity, floor), _gap_after(values, weak, floor)
+    own, gap = gap_after(values, nullity, floor), gap_after(values, weak, floor)
     if weak <= nullity or gap <= own:
         return None
     percent = root_percent(float(values[weak - 1]))
@@ -246,7 +246,7 @@ def _about_the_data(
 ) -> list[Remark]:
     """What the data does not cover, and what data would. Exact symmetries do not depend on the units of the features."""
     remarks = []
-    ratio = _size_ratio(facts.feature_sizes)
+    ratio = size_ratio(facts.feature_sizes)
     if ratio > COMPARABLE_SIZES or (inexact and ratio > METRIC_SIZES):
         remarks.append(Diagnosis.MIXED_UNITS(ratio=ratio))
     elif inexact and facts.principal_ratio > METRIC_SIZES:
@@ -319,7 +319,7 @@ def reduced(
         exact=min(decision.exact, number),
         levels=(*(min(end, number) for end in decision.levels[:3]), decision.levels[3]),
         grades=(*grades[:number], *("weak" if g in COUNTED else g for g in grades[number:])),
-        gap=_gap_after(values, number or decision.levels[3], decision.floor),
+        gap=gap_after(values, number or decision.levels[3], decision.floor),
         uncertainty=mixing_angle(values, number, decision.floor),
         certainty=None,
         warnings=(*decision.warnings, warning),
@@ -380,33 +380,3 @@ def with_certainty(decision: Decision, certainty: Certainty | None) -> Decision:
         return decision
     uncertainty = max(decision.uncertainty, certainty.angle) if decision.nullity else 0.0
     return replace(decision, certainty=certainty, uncertainty=uncertainty)
-
-
-def mixing_angle(values: Float[Tensor, " r"], nullity: int, floor: float) -> float:
-    r"""Relative error of a found unit generator in radians, as far as the defects tell: $\sqrt{\delta^2_d / \delta^2_{d+1}}$.
-
-    To get its defect, an exact symmetry would have to be mixed with a direction beyond the gap at about this angle. The true error
-    is usually several times smaller.
-    """
-    if not nullity:
-        return 0.0
-    last = max(float(values[nullity - 1]), floor)
-    following = float(values[nullity]) if nullity < len(values) else 1.0
-    return math.sqrt(min(last / max(following, last), 1.0))
-
-
-def _size_ratio(squares: Float[Tensor, " n"] | None) -> float:
-    """Largest over smallest size of the features that are not zero throughout."""
-    sizes = squares[squares > 0].sqrt() if squares is not None else torch.zeros(0)
-    return float(sizes.max() / sizes.min()) if len(sizes) else 1.0
-
-
-def _gap_after(values: Float[Tensor, " r"], number: int, floor: float) -> float:
-    """First defect after a number of directions over the last of them, or over the floor; without any, the widest gap."""
-    if number == len(values):
-        return math.inf
-    lifted = values.clamp_min(max(floor, torch.finfo(values.dtype).tiny))
-    gaps = lifted[1:] / lifted[:-1]
-    if not number:
-        return float(gaps.max()) if len(gaps) else 1.0
-    return float(gaps[number - 1])

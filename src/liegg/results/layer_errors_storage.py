@@ -79,7 +79,8 @@ def _layer(record: dict[str, Any]) -> LayerError:
     values: dict[str, Any] = {field.name: record[field.name] for field in fields(LayerError)}
     numbers = {field.name for field in fields(LayerError) if field.type in (float, "float")}
     values |= {name: _number(values[name]) for name in numbers}
-    return LayerError(**values | {"shape": tuple(values["shape"])})
+    values["shape"] = tuple(values["shape"])
+    return LayerError(**values)
 
 
 def _number(value: float | None) -> float:

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from liegg.actions import action_from_settings
 from liegg.algebra.identification_storage import identification_to_record
-from liegg.decision.decide import mixing_angle
+from liegg.decision.gap import mixing_angle
 from liegg.decision.thresholds import Thresholds
 from liegg.results.account import NEAREST, matrices_of, words_of
 from liegg.results.naming import name_symmetries

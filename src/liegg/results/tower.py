@@ -8,8 +8,9 @@ from typing import Any
 from liegg._utils.diagnoses import plural
 from liegg.actions import Action
 from liegg.algebra.identification import Identification
-from liegg.decision.decide import Decision, mixing_angle
+from liegg.decision.decide import Decision
 from liegg.decision.directions import symmetry_directions
+from liegg.decision.gap import mixing_angle
 from liegg.decision.grades import GRADES
 from liegg.results.accumulated import Accumulated
 from liegg.results.naming import name_symmetries, questioned

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from liegg.studies.error_rates.traps_algebras import ALGEBRA_TRAPS
 from liegg.studies.error_rates.traps_everyday import EVERYDAY
 from liegg.studies.error_rates.traps_hidden import HIDDEN
+from liegg.studies.error_rates.traps_layers import LAYERS
 from liegg.studies.error_rates.traps_models import MODELS
 from liegg.studies.error_rates.traps_names import NAMES, NameMaker, NameTrap
 from liegg.studies.error_rates.traps_neighbours import NEIGHBOURS
@@ -22,7 +23,7 @@ THEMES: dict[str, Mapping[str, Maker | NameMaker]] = {
     "neighbours": NEIGHBOURS,
     "algebras": ALGEBRA_TRAPS,
     "equivariance": OUTPUTS,
-    "everyday": EVERYDAY,
+    "everyday": EVERYDAY | LAYERS,
     "names": NAMES,
 }
 
