@@ -221,7 +221,7 @@ def scenes(rank: int, folder: Path) -> dict:
         found[name] = said(
             lambda options=options: liegg.discover(mlp(3, 8, 2), x, action, **options)
         )
-    for where in ("discover.calibrate", "discover.verify", "analyse.probe"):
+    for where in ("discover.calibrate", "discover.verify", "analyse.probed"):
         found[where.split(".")[1]] = said(failing(f"liegg.discovery.{where}"))
     found["merge"] = said(failing("liegg.polarization.distributed.merge"))
     return found
@@ -394,7 +394,7 @@ def test_a_model_wrapped_for_parallel_training_is_read_without_its_wrapper(many)
     ]  # uneven shares: the wrapper would wait for the other
 
 
-@pytest.mark.parametrize("scene", ["argument", "probe", "calibrate", "verify"])
+@pytest.mark.parametrize("scene", ["argument", "probed", "calibrate", "verify"])
 def test_an_error_anywhere_is_told_to_the_others(many, scene):
     own = (
         "ArgumentError: seed=-1: expected" if scene == "argument" else "ZeroDivisionError: so it is"
