@@ -474,7 +474,8 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "not callable": (
         3,
         ArgumentError,
-        "model is a int; expected an nn.Module, an exported program or a function.",
+        "model is a int; expected an nn.Module, an exported program, a function, an estimator with "
+        "fit and predict, or a session of onnxruntime.",
     ),
     "raises": (
         failing,

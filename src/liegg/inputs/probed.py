@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import DtypeError, ModelError
 from liegg.inputs.foreign.bridge import Bridge, as_array
-from liegg.inputs.foreign.recognise import array_function
+from liegg.inputs.foreign.recognise import array_function, takes_tensors
 from liegg.inputs.model import Model, foreign_model, with_finite_differences
 from liegg.inputs.part import Part, with_part
 from liegg.inputs.probe import probe
@@ -47,7 +47,9 @@ def probed(
                 warnings.filterwarnings("ignore", "__array_wrap__ must accept", DeprecationWarning)
                 return _probed(model, x, part, summed=summed, finite=finite)
         except (ModelError, DtypeError) as error:
-            found = _on_arrays(model, x) if type(error) in (ModelError, DtypeError) else None
+            other = type(error) in (ModelError, DtypeError)
+            if other and not takes_tensors(model.function, x[:1]):
+                found = _on_arrays(model, x)
             if found is None:
                 raise
     return _probed(found, x.to(found.dtype), part, summed=summed, finite=finite)

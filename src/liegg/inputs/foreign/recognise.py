@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves
 
 from liegg.inputs.foreign.arrays import ArrayFunction, from_arrays
 from liegg.inputs.foreign.estimator import Estimator, is_estimator
@@ -26,6 +28,29 @@ def as_foreign(model: Any) -> ForeignModel | None:
     if is_session(model):
         return OnnxSession(model, "ONNX model")
     return Estimator(model) if is_estimator(model) else None
+
+
+def takes_tensors(function: Any, x: Tensor) -> bool:
+    """Whether a function takes tensors and returns tensors that depend on them, so that it is no function of arrays.
+
+    Functions of numpy take tensors too, but none that is to be differentiated.
+
+    Args:
+        function: a function of tensors or arrays.
+        x: a few samples, on which it is tried.
+
+    Examples:
+        >>> x = torch.zeros(1, 3)
+        >>> takes_tensors(lambda x: (x, 2 * x), x), takes_tensors(lambda x: np.tanh(x), x)
+        (True, False)
+    """
+    try:
+        with torch.enable_grad():
+            returned = function(x.detach().clone().requires_grad_())
+    except Exception:  # the error of the analysis is reported
+        return False
+    parts = tree_leaves(returned)
+    return any(isinstance(part, Tensor) and part.requires_grad for part in parts)
 
 
 def array_function(function: Any, name: str, x: np.ndarray) -> ForeignModel | None:
