@@ -266,8 +266,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "Rows of several copies are no outer products.",
-            "if self.copies > 1:\n            return None",
-            "if self.copies > 99:\n            return None",
+            "if self.copies != 1:\n            return None",
+            "if self.copies == 99:\n            return None",
         ),
         ("A matrix acts from the left.", "@ linear.mT", "@ linear"),
         (

@@ -178,7 +178,7 @@ def test_settings_make_it_again(action, shape):
         (
             lambda: action_from_settings({"kind": "warp"}),
             RecordError,
-            "known are linear, affine, vectors, grid",
+            "known are linear, affine, vectors, tensor, irrep, grid",
         ),
         (lambda: Affine(0), ArgumentError, r"Affine\(0, copies=1\): both must be positive"),
         (

@@ -164,7 +164,7 @@ def test_foreign_byte_order(folder: Path) -> None:
         ({"--weights": "other.safetensors"}, "do not fit nets_for_cli:build"),
         ({"--data": "number.npy"}, "expected samples along the first axis"),
         ({"--data": "absent.npy"}, "file absent.npy not found"),
-        ({"--data": "x.csv"}, "expected a .npy file"),
+        ({"--data": "x.txt"}, "expected a file .npy"),
         ({"--data": "x.npz"}, "for example x.npz:one; it holds one, two"),
         ({"--data": "x.npz:three"}, "it has no 'three'"),
         ({"--data": "none.npz"}, "holds no array"),

@@ -217,7 +217,7 @@ def test_reasons(values, reasons, numbers):
         ),
         ([0.25, 1.0, 2.0], Diagnosis.WEAK_CANDIDATES, {"weak": 1, "percent": "50"}),
         ([0.81, 1.0, 2.0], Diagnosis.NO_SYMMETRY, {"percent": "90"}),
-        ([0.99, 1.0, 2.0], Diagnosis.NO_SYMMETRY, {"percent": "99.5"}),  # three digits near 100
+        ([0.992, 1.0, 2.0], Diagnosis.NO_SYMMETRY, {"percent": "99.6"}),  # three digits near 100
         ([0.01, 0.02, 0.1, 0.9], Diagnosis.NO_CLEAR_COUNT, {"below": 2, "percent": "10"}),
         ([0.04, 0.09, 1.0, 1.1], Diagnosis.WEAK_CLUSTER, {"weak": 2, "percent": "30"}),
     ],

@@ -95,7 +95,7 @@ def test_fields_are_found(returned, field, expected):
         ((ONE,), 1, "no field 1"),
         (Answer(ONE), "losses", "an Answer with fields 'logits' .*, 'loss' None"),
         (None, "logits", "what Net returned, None"),
-        (ONE, "logits", "one tensor, which has no field 'logits'"),
+        (ONE, "logits", "a single tensor, which has no field 'logits'"),
         (Answer(ONE), "loss", "'loss' in what Net returned is None; expected a tensor"),
         ({"a": (ONE, TWO)}, "a", r"output=lambda y: y\['a'\]\[0\]"),
         (ONE, lambda y: y.missing, r"<lambda>\(\) failed on .*AttributeError"),
@@ -195,7 +195,7 @@ def test_a_path_that_ends_nowhere_names_one_that_does_not():
         pick_field({"a": {"b": ONE}}, "a.c", "model")
     with pytest.raises(ArgumentError, match=r"Choose for example 'a\.b'"):
         pick_field({"a": {"b": ONE}}, "energy", "model")
-    with pytest.raises(ArgumentError, match="returned one tensor"):
+    with pytest.raises(ArgumentError, match="returned a single tensor"):
         pick_field({"a": ONE}, "a.b", "model")
 
 

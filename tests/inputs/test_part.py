@@ -198,7 +198,7 @@ def test_logits_of_masked_classes_may_be_infinite():
         ({"target": 1.5}, ArgumentError, "target=1.5: expected"),
         ({"target": "3"}, ArgumentError, "target='3': expected"),
         ({"target": 0, "output_action": PLANE}, ArgumentError, "with an output action"),
-        ({"output": "logits"}, ArgumentError, "one tensor, which has no field"),
+        ({"output": "logits"}, ArgumentError, "a single tensor, which has no field"),
         ({"output": 1.5}, ArgumentError, "output=1.5: expected"),
         ({"output": lambda y: y.sum(), "target": 0}, ShapeError, "for a batch of 3 samples"),
         ({"output": lambda y: y.argmax(1)}, DtypeError, "torch.int64"),

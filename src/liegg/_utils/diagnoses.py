@@ -375,7 +375,7 @@ class Diagnosis(Enum):
     )
     GROUP_FEW_SAMPLES = (
         Kind.NOTE,
-        "{samples:distinct sample} are too few to solve for {unknowns:number}; only structured elements were tried",
+        "{samples:distinct sample} {samples:?is|are} too few to solve for {unknowns:number}; only structured elements were tried",
     )
     GROUP_NO_STARTS = (Kind.NOTE, "starts=0: only structured elements were tried")
     GROUP_STRUCTURED_ONLY = (

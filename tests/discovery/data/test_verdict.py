@@ -15,7 +15,7 @@ def test_a_model_beside_its_data() -> None:
     assert (kept.values["shared"], kept.values["total"]) == (1, 1)
     assert beyond.diagnosis is Diagnosis.MODEL_BEYOND
     assert beyond.values["beyond"] == 2
-    assert "a data set and a model" in str(comparison)
+    assert "a data set and a model" in comparison.table(width=120)
     other = liegg.discover(lambda x: x[:, 0] ** 3 + x[:, 1] + x[:, 2] ** 2, x, liegg.Linear(3))
     kinds = [one.diagnosis for one in liegg.compare(other, data).remarks]
     assert kinds[0] is Diagnosis.MODEL_KEEPS

@@ -12,12 +12,18 @@ SHIFT = torch.zeros(1, 2, 3, dtype=torch.float64)
 SHIFT[0, 0, 2] = 1.0
 
 
-def asked(action: liegg.Action, *shape: int, output_action: liegg.Action | None = None) -> Question:
+def asked(
+    action: liegg.Action,
+    *shape: int,
+    output_action: liegg.Action | None = None,
+    classes: bool | None = None,
+) -> Question:
     return Question(
         Model(lambda x: x.flatten(1), "same", output_shape=shape),
         action,
         output_action,
         normal(20, *shape),
+        classes=classes,
     )
 
 
@@ -31,7 +37,7 @@ def test_motions_at_all_times_come_motion_by_motion():
 
 
 def test_changes_are_mean_squared_distances():
-    question = asked(liegg.Linear(2), 2)
+    question = asked(liegg.Linear(2), 2, classes=True)
     one = torch.eye(2, dtype=torch.float64).flatten()[None]
     squared, classes = changes(question, Directions(0.3 * one, None))
     expected = (question.x * (torch.e**0.3 - 1)).square().sum(1).mean()

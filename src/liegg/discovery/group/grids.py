@@ -80,8 +80,13 @@ def kept_rotations(angles: tuple[Angle, ...], most: float) -> tuple[int, float] 
 
     Examples:
         >>> tried = [
-        ...     Angle(degrees=d, effect=0.01 if d % 90 == 0 else 0.2, interval=(0, 1), changed=None)
-        ...     for d in (45, 90, 120, 180, 240, 270)
+        ...     Angle(
+        ...         degrees=d,
+        ...         effect=0.01 if d % 90 == 0 else 0.2,
+        ...         interval=(0.0, 1.0),
+        ...         changed=None,
+        ...     )
+        ...     for d in (45.0, 90.0, 120.0, 180.0, 240.0, 270.0)
         ... ]
         >>> kept_rotations(tuple(tried), 0.05)
         (4, 0.01)

@@ -181,7 +181,10 @@ def test_a_network_is_measured_layer_by_layer_and_left_as_it_was(residual):
     x, generator = images(), torch.get_rng_state()
     found = liegg.layer_errors(residual, x, AFFINE, "shift", size=1, samples=6)
     assert found.names == ("stem", "relu", "conv", "norm", "relu#2", "head")
-    assert [note.diagnosis for note in found.notes] == [Diagnosis.LAYER_LEFT_OUT]
+    assert [note.diagnosis for note in found.notes] == [
+        Diagnosis.LAYER_LEFT_OUT,
+        Diagnosis.OUTPUTS_READ_AS_VALUES,
+    ]
     assert "add" in found.notes[0]
     assert {layer.name for layer in found.worst} == {"stem", "conv"}
     assert found.by_cause() == {"padding": pytest.approx(1.0)}
