@@ -421,11 +421,12 @@ def test_quick_run_stores_coverage(tmp_path: Path) -> None:
 def test_the_measured_network_has_the_layers_of_the_stored_one() -> None:
     """Sums apart, every operation of the network is a module; batch norm and linear layers add nothing."""
     torch.manual_seed(0)
-    stored = json.loads((ROOT / "results" / "layer-errors.json").read_text())["motions"]
+    results = json.loads((ROOT / "results" / "layer-errors.json").read_text())
+    stored = results["resnet20"]["motions"]
     assert [(one["motion"], one["size"]) for one in stored] == layer_errors.MOTIONS
     x = torch.rand(2, 3, 32, 32)
     found = liegg.layer_errors(
-        layer_errors.ResNet20(), x, liegg.Image("affine"), "shift", size=4, effects=False
+        layer_errors.ResNet(20), x, liegg.Image("affine"), "shift", size=4, effects=False
     )
     assert list(stored[0]["layers"]) == [layer.name for layer in found.single]
     for one in (*stored, layer_errors.stored(found)):

@@ -32,7 +32,8 @@ def test_a_seen_change_is_seen_as_often_as_stated() -> None:
     shift[0] = math.sqrt(test.seen(0.001, 0.95))
     generator = torch.Generator().manual_seed(1)
     draws = torch.randn(4000, 9, generator=generator, dtype=torch.float64) + shift
-    seen = float((draws.square().sum(1) > chi2.isf(0.001, 9)).double().mean())
+    limit = float(chi2.isf(0.001, 9))
+    seen = float((draws.square().sum(1) > limit).double().mean())
     assert abs(seen - 0.95) < 0.015
 
 

@@ -9,7 +9,7 @@ import liegg
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg.inputs.model import Model
-from liegg.inputs.task import labels_in, read_outputs
+from liegg.inputs.task import Task, labels_in, read_outputs
 
 
 def normal(*shape, seed=0):
@@ -108,21 +108,26 @@ def test_a_regression_is_never_told_that_its_predictions_change():
     network, x = fitted(3, lambda y, t: (y - t).square().mean(), steps=20)
     sym = liegg.discover(network, x[:, :5], liegg.Linear(5), about="rotation")
     (answer,) = sym.answers
+    assert answer.finite is not None
     assert answer.finite.share is None
     assert "of its spread" in answer.sentence
     assert sym.settings["task"] == "values"
     assert [n.diagnosis for n in sym.notes].count(Diagnosis.OUTPUTS_READ_AS_VALUES) == 1
     (again,) = sym.about("rotation", model=network, data=x)
+    assert again.finite is not None
     assert again.finite.share is None
     said = liegg.discover(network, x, liegg.Linear(5), about="rotation", task="classes")
-    assert said.answers[0].finite.share is not None
+    finite = said.answers[0].finite
+    assert finite is not None
+    assert finite.share is not None
     assert said.settings["task"] == "classes"
     assert "predictions" in said.sentence or "predictions" in said.answers[0].sentence
 
 
 def test_a_verification_reads_outputs_as_the_result_does():
     network, x = fitted(3, lambda y, t: (y - t).square().mean(), steps=20)
-    for task, has in (("classes", True), ("values", False)):
+    tasks: tuple[tuple[Task, bool], ...] = (("classes", True), ("values", False))
+    for task, has in tasks:
         sym = liegg.discover(network, x, liegg.Linear(5), about=(), task=task)
         curves = liegg.verify(network, x, sym, torch.eye(5)[None], samples=40, points=4, controls=1)
         assert (curves.curves[0].class_changes is not None) == has

@@ -58,7 +58,9 @@ def test_little_data_is_answered_by_derivatives_and_says_so():
     assert all(one.finite is None for one in sym.answers)
     assert diagnoses(sym).count(Diagnosis.MOTIONS_BY_DERIVATIVES) == 1
     asked = liegg.discover(network(), images(30), ACTION, about="rotation", task="classes")
-    assert asked.answers[0].finite.share is not None
+    finite = asked.answers[0].finite
+    assert finite is not None
+    assert finite.share is not None
     assert Diagnosis.MOTIONS_BY_DERIVATIVES not in diagnoses(asked)
 
 
@@ -86,9 +88,14 @@ def test_samples_of_a_loader_come_from_all_of_its_data():
     loader = DataLoader(TensorDataset(x), batch_size=16)
     sym = liegg.discover(network(), loader, ACTION, about="rotation", task="values")
     same = liegg.discover(network(), x, ACTION, about="rotation", task="values")
-    assert sym.answers[0].finite.samples == same.answers[0].finite.samples
+    moved, others = sym.answers[0].finite, same.answers[0].finite
+    assert moved is not None
+    assert others is not None
+    assert moved.samples == others.samples
     assert Diagnosis.FIRST_BATCH_MOVED not in diagnoses(sym)
     listed = list(x.split(16))
     sym = liegg.discover(network(), listed, ACTION, about="rotation", task="values")
     assert Diagnosis.FIRST_BATCH_MOVED in diagnoses(sym)
-    assert len(sym.answers[0].finite.each_change) == 16
+    moved = sym.answers[0].finite
+    assert moved is not None
+    assert len(moved.each_change) == 16
