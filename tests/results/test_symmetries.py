@@ -33,7 +33,7 @@ NAMES = {
     "product-of-three": "R²",
     "height": "so(2)",
     "zero": "gl(3,R)",
-    "plane": "se(2)",
+    "plane": "so(3), up to motions that do not move this data",
     "network": "0",
     "classifier": "0",
     "inner-products": "so(5)",
@@ -145,6 +145,8 @@ def test_coefficients_and_matrices_ask_the_same_question():
 # The record as a dict: JSON values only, and nothing of the record missing.
 
 KEYS = {
+    "distribution",
+    "on_output",
     "vector_fields",
     "model",
     "sentence",

@@ -7,9 +7,9 @@ import pytest
 
 import liegg
 from cases import normal
+from liegg._utils.text import percentage
 from liegg.actions import Motion
 from liegg.report.page.answers import BAR_EDGE, BAR_WIDTH, answers_of
-from liegg._utils.text import percentage
 from liegg.report.page.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
 from liegg.report.page.page import report_html
 from liegg.results.answers import Answers
