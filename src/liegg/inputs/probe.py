@@ -125,6 +125,10 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     if raw.requires_grad:
         samples = batch[evenly_spaced(batch, SLOPE_SAMPLES)]
         slope, centre = call_within_memory(partial(slope_and_centre, model, summed=summed), samples)
+        if slope == 0 and len(samples) < len(
+            batch
+        ):  # a rectified layer may be flat at all of these
+            slope, _ = call_within_memory(partial(slope_and_centre, model, summed=summed), batch)
     if slope is not None and slope * largest**2 <= torch.finfo(arithmetic).tiny ** 2:
         slope = 0.0  # what it does to the output is too small to be a number of this precision
     if slope == 0 and _varies(model, batch, summed=summed):
