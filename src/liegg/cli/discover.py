@@ -200,7 +200,7 @@ def _discover(options: SimpleNamespace) -> None:
             samples.analysed,
             **inputs.question,
             target=parse_target(options.target),
-            task=options.task,
+            task="classes" if options.task == "auto" and inputs.classes else options.task,
             at=options.at,
             about=() if options.about == ["none"] else options.about,
             controls=_controls(options.controls, options.control),
