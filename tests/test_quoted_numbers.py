@@ -15,6 +15,7 @@ import pages
 import question_tables
 import real_data_sets
 import tables
+import test_foreign_page
 from liegg.studies.claims import evaluate, markdown
 
 ROOT = Path(__file__).parents[1]
@@ -581,6 +582,12 @@ def data_set_quotes() -> dict[str, list[str]]:
     return {"docs/data-sets.md": lines}
 
 
+def foreign_quotes() -> dict[str, list[str]]:
+    """The tables of models that are not PyTorch, which `test_foreign_page.py` compares with the page."""
+    lines = [*test_foreign_page.foreign_table(), *test_foreign_page.finite_table()]
+    return {"docs/howto-foreign.md": [" ".join(line.split()) for line in lines]}
+
+
 def question_quotes() -> dict[str, list[str]]:
     found = question_tables.tables(RESULTS["questions"])
     assert found.keys() == {"digits", "photographs", "gravity", "forces", "cost"}
@@ -592,6 +599,7 @@ QUOTES: dict[str, list[str]] = {}
 for part in (
     question_quotes(),
     data_set_quotes(),
+    foreign_quotes(),
     error_quotes(),
     o5_quotes(),
     benchmark_quotes(),
@@ -628,5 +636,9 @@ def test_no_other_decimal_number_is_quoted(name: str) -> None:
 def test_every_shown_output_is_checked() -> None:
     for name in pages.SHOWN:
         text = pages.PAIR.sub("", (ROOT / name).read_text(encoding="utf-8"))
-        languages = set(re.findall(r"^```(\w*)\n.*?^```$", text, flags=re.MULTILINE | re.DOTALL))
-        assert languages <= {"sh", "yaml"}, name
+        others = re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+        assert {language for language, _ in others} <= {"sh", "yaml", "py"}, name
+        for language, code in others:
+            if language == "py":  # code that needs other packages, and prints nothing
+                assert "print(" not in code, name
+                compile(code, name, "exec")
