@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.utils._pytree import tree_leaves
 
 from liegg.inputs.foreign.arrays import ArrayFunction, from_arrays
 from liegg.inputs.foreign.estimator import Estimator, is_estimator
 from liegg.inputs.foreign.jax_function import from_jax, is_jax_array
 from liegg.inputs.foreign.onnx_file import OnnxSession, is_session
 from liegg.inputs.foreign.protocol import ForeignModel
+from liegg.inputs.structure.tree import leaves
 
 
 def as_foreign(model: Any) -> ForeignModel | None:
@@ -49,7 +49,7 @@ def takes_tensors(function: Any, x: Tensor) -> bool:
             returned = function(x.detach().clone().requires_grad_())
     except Exception:  # the error of the analysis is reported
         return False
-    parts = tree_leaves(returned)
+    parts = (part for _, part in leaves(returned))
     return any(isinstance(part, Tensor) and part.requires_grad for part in parts)
 
 
