@@ -362,7 +362,8 @@ def main() -> None:
     results |= {part: found for part, found in summary(rows).items() if part in given.parts}
     seconds = time.perf_counter() - begin
     command = (
-        f"python benchmarks/data_sets.py{' --quick' * given.quick} --processes {given.processes}"
+        f"python benchmarks/data_sets.py{' --quick' * given.quick} --parts {' '.join(given.parts)} "
+        f"--processes {given.processes}"
     )
     write_json(results | {"provenance": provenance(command, seconds=seconds)}, given.out)
     if given.out == OUT and not given.quick and len(given.parts) == len(TASKS) + 1:

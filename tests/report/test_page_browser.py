@@ -77,7 +77,7 @@ def radial(x):
 @pytest.fixture(scope="module")
 def image_page(tmp_path_factory):
     x = blobs(70)
-    sym = liegg.discover(radial, x[:50], liegg.Image("affine"), held_out=x[50:])
+    sym = liegg.discover(radial, x[:50], liegg.Image("affine"), held_out=x[50:], task="classes")
     assert sym.name == "so(2)"
     first, *rest = sym.answers
     return write_report(

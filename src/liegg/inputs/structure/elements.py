@@ -63,6 +63,12 @@ class Reader:
         if self.kind == "graphs":
             return joined_samples([tensors(one) for one in split_graphs(tree)])
         found = tensors(tree)
+        for path, leaf in found.items():
+            if leaf.is_nested and leaf.layout is torch.strided:
+                raise DataError(
+                    f"{path or 'data'!r} is a nested tensor of torch's old layout; expected the jagged one. Pass "
+                    "torch.nested.nested_tensor(samples, layout=torch.jagged), or the list of samples."
+                )
         if self.kind == "sample":
             return {path: [leaf] for path, leaf in found.items()}
         count = len(found[self.paths[0]])

@@ -7,7 +7,7 @@ from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
 from liegg.studies.error_rates.cases import normal, perceptron, pick
 from liegg.studies.error_rates.traps_everyday import SAMPLES, drawn, everyday, normal_draws, radial
-from liegg.studies.error_rates.traps_record import Maker, Trap, more, nothing
+from liegg.studies.error_rates.traps_record import Maker, Trap, more, nothing, uniform, unit
 
 
 def normalised(generator: torch.Generator, index: int) -> Trap:
