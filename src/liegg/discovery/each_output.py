@@ -88,17 +88,16 @@ def single_defects(
         rows: rows of some samples, one for each output, with the columns of the output action first.
         unit: rounding unit of the model's arithmetic.
     """
-    action = problem.action
+    action, wide = problem.action, problem.row_displacement
+    # The average is over all directions of the action that the candidates were restricted from, as for κ.
+    whiten, _ = whitening(wide, problem.covered)
+    parts = rows[..., problem.n_output_generators :].unflatten(2, (wide.repeat, -1)) @ whiten
+    average = parts.square().sum((2, 3)).mean(0) / (wide.repeat * whiten.shape[1])
     h = verdict.solution.directions[: verdict.decision.nullity]
     if action.row_action is not action:
         rows = action.project(rows.flatten(0, 1)).unflatten(0, rows.shape[:2])
     columns = h if problem.partner is None else torch.cat([h @ problem.partner.mT, h], dim=1)
     changes = (rows @ columns.mT).square().mean(0)
-    displacement = problem.displacement
-    own = rows[..., problem.n_output_generators :]
-    whiten, _ = whitening(displacement, problem.covered)
-    parts = own.unflatten(2, (displacement.repeat, -1)) @ whiten
-    average = parts.square().sum((2, 3)).mean(0) / (displacement.repeat * whiten.shape[1])
     alive = average > min(ROUNDING_UNITS * unit, LARGEST_SHARE) ** 2 * average.max()
-    defects = changes / (average[:, None] * squared_motion(h, displacement))
+    defects = changes / (average[:, None] * squared_motion(h, problem.displacement))
     return torch.where(alive[:, None], defects, 0.0)
