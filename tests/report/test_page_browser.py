@@ -77,7 +77,9 @@ def radial(x):
 @pytest.fixture(scope="module")
 def image_page(tmp_path_factory):
     x = blobs(70)
-    sym = liegg.discover(radial, x[:50], liegg.Image("affine"), held_out=x[50:], task="classes")
+    action = liegg.Image("affine")
+    about = list(action.motions(tuple(x.shape[1:])))
+    sym = liegg.discover(radial, x[:50], action, held_out=x[50:], about=about, task="classes")
     assert sym.name == "so(2)"
     first, *rest = sym.answers
     return write_report(
