@@ -1,6 +1,5 @@
 """The paper's way to a data set: a discriminator against a reference, then the symmetries of the discriminator."""
 
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -10,7 +9,7 @@ from torch import Tensor, nn
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.discover import discover
+from liegg.discovery.data.level_set import level_set_symmetries
 from liegg.results.symmetries import Symmetries
 
 WIDTH, STEPS, BATCH, RATE = 64, 1000, 512, 3e-3
@@ -61,20 +60,18 @@ def discover_by_discriminator(
             f"the discriminator tells {100 * told:.0f} % of held-out samples from a Gaussian, hardly more than chance: its symmetries "
             "would be those of an untrained network. Use question='density'."
         )
-    # The logit may be constant on the data, so that an effect relative to its spread has no meaning.
-    sym = discover(
+    facts = {"question": "discriminator", "told_apart": told}
+    return level_set_symmetries(
         network,
         x,
         action,
-        thresholds=replace(thresholds, effect=1e12),
+        thresholds=thresholds,
         held_out=held_out,
         groups=groups,
         seed=seed,
-        about=(),
-        controls="random",
+        subject=SUBJECT,
+        facts=facts,
     )
-    facts = {"question": "discriminator", "told_apart": told}
-    return replace(sym, model=SUBJECT, settings=sym.settings | facts)
 
 
 def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Module, float]:

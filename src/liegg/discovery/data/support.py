@@ -1,7 +1,7 @@
 """The surface on which data lies: polynomials that vanish there, and the motions along it."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,7 +12,7 @@ from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import symmetric_eigen
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.discover import discover
+from liegg.discovery.data.level_set import level_set_symmetries
 from liegg.polarization.test_functions import Monomials, monomials
 from liegg.results.symmetries import Symmetries
 
@@ -74,24 +74,22 @@ def discover_support(
         seed: of the split.
     """
     surface = fit_surface(x, seed=seed)
-    # F is constant on the data, so that an effect relative to its spread has no meaning.
-    sym = discover(
-        surface,
-        x,
-        action,
-        thresholds=replace(thresholds, effect=1e12),
-        held_out=held_out,
-        groups=groups,
-        seed=seed,
-        about=(),
-        controls="random",
-    )
     facts = {
         "question": "support",
         "degree": surface.degree,
         "distances": surface.distances.tolist(),
     }
-    return replace(sym, model=SUBJECT, settings=sym.settings | facts)
+    return level_set_symmetries(
+        surface,
+        x,
+        action,
+        thresholds=thresholds,
+        held_out=held_out,
+        groups=groups,
+        seed=seed,
+        subject=SUBJECT,
+        facts=facts,
+    )
 
 
 def fit_surface(x: Float[Tensor, "b ..."], *, seed: int) -> Surface:
