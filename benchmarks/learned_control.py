@@ -106,8 +106,7 @@ def reinitialised(network: nn.Module, x: Tensor, seed: int) -> RankTest:
         x,
         liegg.Linear(x.shape[1]),
         controls="reinitialised",
-        seed=seed,
-        run=liegg.Run(control_draws=CONTROL_DRAWS),
+        run=liegg.Run(control_draws=CONTROL_DRAWS, seed=seed),
     )
     control = sym.controls.reinitialised
     assert control is not None
