@@ -134,7 +134,7 @@ def shuffled(function: Callable[[Tensor], Tensor] | None) -> Callable[[int, int]
         sym, *controls = (
             liegg.discover(network, x[:SAMPLES], action, controls="none") for network in networks
         )
-        return sym.rank_among(controls)
+        return liegg.results.rank_among(sym, controls)
 
     return one
 
