@@ -106,8 +106,7 @@ def reinitialised(network: nn.Module, x: Tensor, seed: int) -> RankTest:
         x,
         liegg.Linear(x.shape[1]),
         controls="reinitialised",
-        seed=seed,
-        run=liegg.Run(control_draws=CONTROL_DRAWS),
+        run=liegg.Run(control_draws=CONTROL_DRAWS, seed=seed),
     )
     control = sym.controls.reinitialised
     assert control is not None
@@ -135,7 +134,7 @@ def shuffled(function: Callable[[Tensor], Tensor] | None) -> Callable[[int, int]
         sym, *controls = (
             liegg.discover(network, x[:SAMPLES], action, controls="none") for network in networks
         )
-        return sym.rank_among(controls)
+        return liegg.results.rank_among(sym, controls)
 
     return one
 

@@ -81,7 +81,11 @@ def cover(
     model, held, width = function(outputs, folded=taken == "each"), torch.zeros(BROKEN), 0.0
     for draw in range(repeats):
         found = liegg.discover(
-            model, normal(samples, 6, seed=1000 + draw), ACTION, outputs=taken, seed=draw
+            model,
+            normal(samples, 6, seed=1000 + draw),
+            ACTION,
+            outputs=taken,
+            run=liegg.Run(seed=draw),
         ).intervals[:BROKEN]
         limits = torch.tensor(defects, dtype=torch.float64)
         held += (found[:, 0] <= limits) & (limits <= found[:, 1])

@@ -183,7 +183,7 @@ def gravity(*, quick: bool) -> dict[str, Any]:
             "name": sym.name,
             "sentence": str(sym.sentence),
             "words": list(sym.words),
-            "vector_fields": list(sym.vector_fields),
+            "vector_fields": list(sym.vector_fields()),
             "latex": sym.latex(),
             "answers": told(sym.answers),
         }

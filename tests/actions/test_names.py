@@ -161,5 +161,5 @@ def test_a_result_keeps_names_on_disk(tmp_path):
     )
     again = liegg.load(sym.save(tmp_path / "run"))
     assert again.words == sym.words == ("rotation in m1–m2", "rotation in m1–r", "rotation in m2–r")
-    assert again.vector_fields == sym.vector_fields
+    assert again.vector_fields() == sym.vector_fields()
     assert again.action.settings() == sym.action.settings()

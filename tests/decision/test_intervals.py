@@ -39,12 +39,12 @@ def test_intervals_hold_their_defects_and_shrink_with_the_root_of_the_samples():
 def test_samples_that_belong_together_are_drawn_together():
     """Every sample four times: in groups they are what they were once, the same blocks four times over."""
     model, x = mlp(3, 8, 2), normal(320, 3)
-    once = liegg.discover(model, x, Linear(3), groups=torch.arange(320))
+    once = liegg.discover(model, x, Linear(3), run=liegg.Run(groups=torch.arange(320)))
     grouped = liegg.discover(
         model,
         x.repeat_interleave(4, dim=0),
         Linear(3),
-        groups=torch.arange(320).repeat_interleave(4),
+        run=liegg.Run(groups=torch.arange(320).repeat_interleave(4)),
     )
     torch.testing.assert_close(grouped.defects, once.defects, rtol=1e-10, atol=0.0)
     # The number of different samples, on which the degrees of freedom depend, is estimated.
@@ -77,8 +77,8 @@ def test_the_order_of_the_samples_does_not_matter(dtype):
     labels = torch.arange(300) // 5
     order = torch.randperm(300, generator=torch.Generator().manual_seed(1))
     for groups, shuffled in [(None, None), (labels, labels[order])]:
-        one = liegg.discover(model, x, Linear(3), groups=groups)
-        other = liegg.discover(model, x[order], Linear(3), groups=shuffled)
+        one = liegg.discover(model, x, Linear(3), run=liegg.Run(groups=groups))
+        other = liegg.discover(model, x[order], Linear(3), run=liegg.Run(groups=shuffled))
         error = 1e-9 if dtype == torch.float64 else 1e-4
         torch.testing.assert_close(other.intervals, one.intervals, rtol=error, atol=0.0)
 
@@ -98,7 +98,7 @@ def test_directions_at_the_floor_have_no_interval():
     ids=["samples", "groups"],
 )
 def test_too_few_blocks_make_no_interval(samples, groups):
-    sym = liegg.discover(mlp(2, 8, 1), normal(samples, 2), Linear(2), groups=groups)
+    sym = liegg.discover(mlp(2, 8, 1), normal(samples, 2), Linear(2), run=liegg.Run(groups=groups))
     assert sym.accumulated.blocks is None
     assert sym.decision.certainty is None
     assert bool(sym.intervals.isnan().all())
@@ -109,7 +109,10 @@ def test_too_few_blocks_make_no_interval(samples, groups):
 
 def test_just_enough_blocks_make_one():
     sym = liegg.discover(
-        mlp(2, 8, 1), normal(200, 2), Linear(2), groups=[i % FEWEST for i in range(200)]
+        mlp(2, 8, 1),
+        normal(200, 2),
+        Linear(2),
+        run=liegg.Run(groups=[i % FEWEST for i in range(200)]),
     )
     assert sym.decision.certainty is not None
     assert sym.decision.certainty.blocks == FEWEST
@@ -123,7 +126,9 @@ def test_a_constant_model_has_nothing_to_draw():
 
 def test_seeds_decide_the_draws_and_nothing_else_does():
     model, x = mlp(3, 8, 2), normal(200, 3)
-    one, same, other = (liegg.discover(model, x, Linear(3), seed=seed) for seed in (5, 5, 6))
+    one, same, other = (
+        liegg.discover(model, x, Linear(3), run=liegg.Run(seed=seed)) for seed in (5, 5, 6)
+    )
     torch.testing.assert_close(one.intervals, same.intervals, rtol=1e-9, atol=0.0)
     assert one.decision.nullity_interval == same.decision.nullity_interval
     assert float((one.intervals / other.intervals - 1).abs().max()) > 1e-3

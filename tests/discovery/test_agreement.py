@@ -8,7 +8,7 @@ import torch
 
 import liegg
 from cases import normal
-from liegg.discovery.agreement import HELD_OUT_SAMPLES, MAY_DIFFER, asked
+from liegg.discovery.agreement import HELD_OUT_SAMPLES, MAY_DIFFER, everything
 from liegg.discovery.request import Request
 from liegg.inputs.batches import Data
 from liegg.inputs.part import Part
@@ -19,7 +19,6 @@ REQUEST = Request(
     action=liegg.Linear(3),
     output_action=None,
     outputs="each",
-    seed=0,
     thresholds=liegg.Thresholds(),
     run=liegg.Run(),
 )
@@ -28,7 +27,7 @@ LABELS = torch.arange(10)
 
 
 def what(request=REQUEST, *, controls="random", labels=LABELS, held_out: Data = X):
-    return asked(request, controls=controls, labels=labels, held_out=held_out)
+    return everything(request, controls=controls, labels=labels, held_out=held_out)
 
 
 def test_the_same_question_agrees():
@@ -52,7 +51,7 @@ def test_every_threshold_is_compared(name):
         ({"run": liegg.Run(batch_size=3)}, "run.batch_size: null and 3"),
         ({"run": liegg.Run(route="vjp")}, 'run.route: "auto" and "vjp"'),
         ({"run": liegg.Run(control_draws=3)}, "run.control_draws: null and 3"),
-        ({"seed": 1}, "seed: 0 and 1"),
+        ({"run": liegg.Run(seed=1)}, "run.seed: 0 and 1"),
         ({"outputs": 2}, 'outputs: "each" and 2'),
         ({"action": liegg.Affine(3)}, "action: "),
         ({"output_action": liegg.Linear(3)}, "output_action: null and "),

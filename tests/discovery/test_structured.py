@@ -311,7 +311,7 @@ def test_verification_answers_files_and_comparison(tmp_path):
         POSITIONS,
         held_out=held_out,
         about=("rotation",),
-        groups=[i // 2 for i in range(40)],
+        run=liegg.Run(groups=[i // 2 for i in range(40)]),
     )
     assert sym.name == "se(3)"
     assert sym.verification is not None

@@ -40,7 +40,7 @@ def test_columns_name_the_coordinates():
     frame = Frame(normal(200, 3).numpy(), ["m1", "m2", "r"])
     sym = liegg.discover(cylinder, frame, liegg.Linear(3))
     assert sym.words == ("rotation in m1–m2",)
-    assert sym.vector_fields == ("m1 ∂m2 − m2 ∂m1",)
+    assert sym.vector_fields() == ("m1 ∂m2 − m2 ∂m1",)
     assert sym.action == liegg.Linear(3, names=["m1", "m2", "r"])
 
 

@@ -116,7 +116,7 @@ def test_a_regression_is_never_told_that_its_predictions_change():
     (again,) = sym.about("rotation", model=network, data=x)
     assert again.finite is not None
     assert again.finite.share is None
-    said = liegg.discover(network, x, liegg.Linear(5), about="rotation", task="classes")
+    said = liegg.discover(network, x, liegg.Linear(5), about="rotation", target="classes")
     finite = said.answers[0].finite
     assert finite is not None
     assert finite.share is not None
@@ -128,11 +128,13 @@ def test_a_verification_reads_outputs_as_the_result_does():
     network, x = fitted(3, lambda y, t: (y - t).square().mean(), steps=20)
     tasks: tuple[tuple[Task, bool], ...] = (("classes", True), ("values", False))
     for task, has in tasks:
-        sym = liegg.discover(network, x, liegg.Linear(5), about=(), task=task)
+        sym = liegg.discover(network, x, liegg.Linear(5), about=(), target=task)
         curves = liegg.verify(network, x, sym, torch.eye(5)[None], samples=40, points=4, controls=1)
         assert (curves.curves[0].class_changes is not None) == has
 
 
-def test_a_task_is_one_of_three_words():
-    with pytest.raises(ArgumentError, match="task"):
-        liegg.discover(lambda x: x, normal(20, 2), liegg.Linear(2), task="regression")  # pyright: ignore[reportArgumentType]
+def test_an_unknown_word_lists_the_targets():
+    with pytest.raises(
+        ArgumentError, match=r"target='regression': expected .*'classes' or 'values'"
+    ):
+        liegg.discover(lambda x: x, normal(20, 2), liegg.Linear(2), target="regression")

@@ -67,7 +67,7 @@ class StopError(Exception):
     """Stands for whatever ends a pass half way."""
 
 
-def halfway(path: Path, model=None, **more):
+def halfway(path: Path, model=None, **run):
     """Begin an analysis that ends after 600 samples."""
     seen = 0
 
@@ -82,8 +82,9 @@ def halfway(path: Path, model=None, **more):
             model or mlp(3, 8, 2),
             X,
             liegg.Linear(3),
-            **more,
-            run=liegg.Run(batch_size=50, checkpoint=path, checkpoint_every=0.0, progress=stop),
+            run=liegg.Run(
+                batch_size=50, checkpoint=path, checkpoint_every=0.0, progress=stop, **run
+            ),
         )
 
 
@@ -149,7 +150,7 @@ def test_a_finished_pass_is_not_read_again(tmp_path):
     ("change", "text"),
     [
         ({"outputs": 1}, "outputs: "),
-        ({"seed": 3}, "seed: "),
+        ({"run": {"seed": 3}}, "seed: "),
         ({"target": 1}, "target: "),
         ({"output": torch.sin}, "output: "),
         ({"controls": "none"}, "blocks: "),
@@ -264,8 +265,7 @@ def test_what_the_first_samples_do_not_show_is_seen(tmp_path, model, data, more,
             model(),
             data,
             liegg.Linear(3),
-            **more,
-            run=liegg.Run(checkpoint=tmp_path / "c", batch_size=50),
+            run=liegg.Run(checkpoint=tmp_path / "c", batch_size=50, **more),
         )
 
 

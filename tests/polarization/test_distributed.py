@@ -21,7 +21,7 @@ CASES = {
     "each": {},
     "combinations": {"outputs": 2},
     "without blocks": {"controls": "none"},
-    "groups": {"groups": [i // 3 for i in range(1001)]},
+    "groups": {"run": {"groups": [i // 3 for i in range(1001)]}},
     "equivariance": {"output_action": liegg.Linear(3)},
 }
 
@@ -42,8 +42,10 @@ def answers() -> dict:
                 net,
                 x,
                 liegg.Linear(3),
-                **options,
-                run=liegg.Run(batch_size=64, progress=seen.append),
+                **{
+                    **options,
+                    "run": liegg.Run(batch_size=64, progress=seen.append, **options.get("run", {})),
+                },
             )
             found[f"{name} {dtype}"] = {
                 "defects": sym.defects.tolist(),
@@ -90,7 +92,7 @@ def different_options(rank: int) -> dict[str, dict]:
         "run.control_draws": {"run": liegg.Run(control_draws=2 + rank)},
         "controls": {"controls": ("none", "random")[rank]},
         "held_out": {"held_out": x + rank},
-        "groups": {"groups": [i // 2 for i in range(1001)] if rank else None},
+        "groups": {"run": liegg.Run(groups=[i // 2 for i in range(1001)] if rank else None)},
         "outputs": {"outputs": ("each", 1)[rank]},
         "output_action": {"output_action": (None, liegg.Linear(2))[rank]},
     }
@@ -182,7 +184,9 @@ def scenes(rank: int, folder: Path) -> dict:
         "other function": said(
             lambda: liegg.discover(lambda x: turning(x) * (1 + rank), x, action)
         ),
-        "other options": said(lambda: liegg.discover(mlp(3, 8, 2), x, action, seed=rank)),
+        "other options": said(
+            lambda: liegg.discover(mlp(3, 8, 2), x, action, run=liegg.Run(seed=rank))
+        ),
         "bad sample": said(
             lambda: liegg.discover(mlp(3, 8, 2), holed, action, run=liegg.Run(batch_size=50))
         ),
@@ -205,12 +209,17 @@ def scenes(rank: int, folder: Path) -> dict:
         ),
         "labels": said(
             lambda: liegg.discover(
-                mlp(3, 8, 2), x, action, groups=[i // (3 + rank) for i in range(1001)]
+                mlp(3, 8, 2),
+                x,
+                action,
+                run=liegg.Run(groups=[i // (3 + rank) for i in range(1001)]),
             )
         ),
         "rounding": said(rounding),
         "parallel": said(parallel),
-        "argument": said(lambda: liegg.discover(mlp(3, 8, 2), x, action, seed=-rank)),
+        "argument": said(
+            lambda: liegg.discover(mlp(3, 8, 2), x, action, run=liegg.Run(seed=-rank))
+        ),
         "unwritten": [
             str(note)
             for note in unwritten().notes

@@ -194,7 +194,7 @@ def test_intervals_hold_the_error_of_the_combinations():
     for draw in range(repeats):
         x = normal(300, 6, seed=1000 + draw)
         few, all_of_them = (
-            liegg.discover(function, x, PAIR, outputs=1, seed=draw),
+            liegg.discover(function, x, PAIR, outputs=1, run=liegg.Run(seed=draw)),
             liegg.discover(folded, x, PAIR),
         )
         low, high = few.intervals[0].tolist()

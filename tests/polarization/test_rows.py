@@ -192,7 +192,9 @@ def test_combinations_do_not_depend_on_the_batching(route):
 
 def test_combinations_follow_the_seed_of_discover():
     one, again, other = (
-        liegg.discover(curved(5, 3), draw(30, 3), liegg.Linear(3), outputs=2, seed=seed)
+        liegg.discover(
+            curved(5, 3), draw(30, 3), liegg.Linear(3), outputs=2, run=liegg.Run(seed=seed)
+        )
         for seed in (0, 0, 1)
     )
     torch.testing.assert_close(again.defects, one.defects, rtol=1e-9, atol=1e-12)

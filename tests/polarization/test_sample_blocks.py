@@ -194,7 +194,7 @@ def test_too_many_labels_are_refused():
 @pytest.mark.parametrize("samples", [19, 21])
 def test_discover_wants_a_label_for_every_sample(samples):
     with pytest.raises(ArgumentError, match=f"groups has {samples} labels"):
-        liegg.discover(square, normal(20, 2), Linear(2), groups=list(range(samples)))
+        liegg.discover(square, normal(20, 2), Linear(2), run=liegg.Run(groups=list(range(samples))))
 
 
 @pytest.mark.parametrize(

@@ -109,6 +109,6 @@ def test_clusters_take_the_intervals_away_until_they_are_groups():
     assert alone.decision.nullity_interval is None
     (note,) = [note for note in alone.notes if as_remark(note).diagnosis is Diagnosis.CLUSTERED]
     assert 20 <= as_remark(note).values["clusters"] <= 40
-    grouped = liegg.discover(mlp(3, 8, 2), x, liegg.Linear(3), groups=labels)
+    grouped = liegg.discover(mlp(3, 8, 2), x, liegg.Linear(3), run=liegg.Run(groups=labels))
     assert bool(grouped.intervals.isfinite().all())
     assert not grouped.notes

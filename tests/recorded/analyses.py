@@ -148,7 +148,9 @@ def analyses() -> Iterator[tuple[str, Callable[[], Any]]]:
     )
     yield (
         "groups",
-        lambda: liegg.discover(net, x3, linear3, groups=[i % 20 for i in range(200)], seed=4),
+        lambda: liegg.discover(
+            net, x3, linear3, run=liegg.Run(seed=4, groups=[i % 20 for i in range(200)])
+        ),
     )
     yield "combinations", lambda: liegg.discover(lambda x: x**2, normal(50, 3), linear3, outputs=2)
     yield "sum", lambda: liegg.discover(net, x3, linear3, outputs="sum")

@@ -172,20 +172,28 @@ def targets() -> Iterator[tuple[str, Callable[[Value], Any], Callable[[Any], boo
         yield _with(liegg.Run, {}, name)
     for name in liegg.Thresholds.__dataclass_fields__:
         yield _with(liegg.Thresholds, {}, name)
-    for name in ("model", "data", "action", "output_action", "outputs", "groups", "held_out"):
+    for name in ("model", "data", "action", "output_action", "outputs", "held_out"):
         yield f"discover({name}=v)", lambda v, name=name: on_sphere(**{name: v}), _right(name)
     for name in ("target", "output"):
         yield f"discover({name}=v)", lambda v, name=name: on_sphere(**{name: v}), anything
-    for name in ("data", "action", "call", "output_action", "groups", "held_out"):
+    for name in ("data", "action", "call", "output_action", "held_out"):
         yield f"discover(tree, {name}=v)", lambda v, name=name: on_tree(**{name: v}), anything
     yield "discover(action={v: A})", lambda v: on_tree(action=_at(v)), anything
     yield "discover(action={'pos': v})", lambda v: on_tree(action={"pos": v}), anything
     yield "discover(data={'pos': v})", lambda v: on_tree(data=tree() | {"pos": v}), anything
     yield "discover(data={'z': v})", lambda v: on_tree(data=tree() | {"z": v}), anything
     yield "discover(data=[..., v])", lambda v: on_tree(data=[*clouds(), v]), anything
-    for name in ("controls", "seed", "thresholds", "run", "about"):
+    for name in ("controls", "thresholds", "run", "about"):
         yield f"discover({name}=v)", lambda v, name=name: on_sphere(**{name: v}), is_so3
-    for name in ("batch_size", "control_draws", "checkpoint_every", "timeout", "progress"):
+    for name in (
+        "seed",
+        "groups",
+        "batch_size",
+        "control_draws",
+        "checkpoint_every",
+        "timeout",
+        "progress",
+    ):
         yield (
             f"discover(run=Run({name}=v))",
             lambda v, name=name: on_sphere(run=liegg.Run(**{name: v})),

@@ -79,7 +79,7 @@ def image_page(tmp_path_factory):
     x = blobs(70)
     action = liegg.Image("affine")
     about = list(action.motions(tuple(x.shape[1:])))
-    sym = liegg.discover(radial, x[:50], action, held_out=x[50:], about=about, task="classes")
+    sym = liegg.discover(radial, x[:50], action, held_out=x[50:], about=about, target="classes")
     assert sym.name == "so(2)"
     first, *rest = sym.answers
     return write_report(

@@ -72,7 +72,10 @@ RECORDS = {
         bent, normal(100, 3), liegg.Linear(3).restrict(liegg.sl(3)), output_action=liegg.Linear(3)
     ),
     "groups": lambda: liegg.discover(
-        mlp(3, 8, 2), normal(200, 3), liegg.Linear(3), groups=[i % 20 for i in range(200)], seed=4
+        mlp(3, 8, 2),
+        normal(200, 3),
+        liegg.Linear(3),
+        run=liegg.Run(seed=4, groups=[i % 20 for i in range(200)]),
     ),
     "too few blocks": lambda: liegg.discover(mlp(2, 8, 1), normal(5, 2), liegg.Linear(2)),
     "no intervals": lambda: liegg.discover(

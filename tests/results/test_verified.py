@@ -12,8 +12,9 @@ import liegg
 from cases import normal, square
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
+from liegg.results.rank_among import rank_among
 from liegg.results.verification import Curve
-from liegg.results.verified import finite_changes
+from liegg.results.verified import finite_changes, with_verification
 
 HELD_OUT = normal(300, 3, seed=5)
 
@@ -37,7 +38,7 @@ def found(model, x=None, **options):
 @pytest.fixture(scope="module")
 def failed():
     sym = found(hidden)
-    return sym, sym.with_verification(liegg.verify(hidden, HELD_OUT, sym))
+    return sym, with_verification(sym, liegg.verify(hidden, HELD_OUT, sym))
 
 
 def members(remarks):
@@ -48,7 +49,7 @@ def members(remarks):
 def test_what_holds_stays_as_it_was(model):
     sym = found(model)
     verification = liegg.verify(model, HELD_OUT, sym)
-    new = sym.with_verification(verification)
+    new = with_verification(sym, verification)
     assert new.verification is verification
     assert new.decision is sym.decision
     assert new.coefficients is sym.coefficients
@@ -95,7 +96,7 @@ def test_curves_of_what_fails_are_kept_as_others(failed):
     assert all(not curve.holds for curve in verification.others)
     assert {*verification.other_words} == {"rotation in x₁–x₂", "rotation in x₁–x₃"}
     assert members(verification.notes)[-1] is Diagnosis.CURVES_OF_OTHERS
-    assert new.with_verification(verification).decision is new.decision  # once is enough
+    assert with_verification(new, verification).decision is new.decision  # once is enough
 
 
 def test_text_page_json_and_disk_follow(failed, tmp_path):
@@ -155,7 +156,7 @@ def test_reinitialised_models_follow_the_new_order():
     run = liegg.Run(control_draws=3)
     x, late = normal(300, 3).float(), normal(200, 3, seed=2).float()
     sym = found(model, x, controls="reinitialised", run=run)
-    new = sym.with_verification(liegg.verify(model, late, sym))
+    new = with_verification(sym, liegg.verify(model, late, sym))
     at_once = found(model, x, controls="reinitialised", run=run, held_out=late)
     assert new.nullity == at_once.nullity < sym.nullity
     tests = [one.controls.reinitialised.test for one in (new, at_once)]
@@ -167,19 +168,19 @@ def test_verifications_of_something_else_are_refused():
     sym = found(square)
     given = liegg.verify(square, HELD_OUT, sym, liegg.so(3))
     with pytest.raises(ArgumentError, match="without generators"):
-        sym.with_verification(given)
+        with_verification(sym, given)
     other = liegg.verify(
         tilted, HELD_OUT[:, :2], liegg.discover(square, normal(90, 2), liegg.Linear(2))
     )
     with pytest.raises(ArgumentError, match="1 curves; this result has 3 symmetries"):
-        sym.with_verification(other)
+        with_verification(sym, other)
 
 
 def test_a_verification_without_curves_changes_nothing():
     sym = found(lambda x: (x * torch.tensor([1.0, 2.0, 3.0])).sin().sum(1) + x.pow(3).sum(1))
     assert sym.nullity == 0
     verification = liegg.verify(square, HELD_OUT, sym)
-    assert sym.with_verification(verification).decision is sym.decision
+    assert with_verification(sym, verification).decision is sym.decision
 
 
 def test_the_change_within_a_motion_is_interpolated_and_without_resampling():
@@ -221,11 +222,11 @@ def trained_like(seed, count=3):
 def test_rank_among_controls_of_the_user():
     x, action = 2 * normal(200, 3), liegg.Linear(3)
     controls = [liegg.discover(trained_like(i), x, action, controls="none") for i in range(19)]
-    test = liegg.discover(square, x, action).rank_among(controls)
+    test = rank_among(liegg.discover(square, x, action), controls)
     assert (test.p, test.dimension, test.learned) == (1 / 20, 3, True)
-    one_of_them = liegg.discover(trained_like(50), x, action).rank_among(controls)
+    one_of_them = rank_among(liegg.discover(trained_like(50), x, action), controls)
     assert one_of_them.p > 1 / 20
-    again = liegg.discover(square, x, action).rank_among([liegg.discover(square, x, action)] * 3)
+    again = rank_among(liegg.discover(square, x, action), [liegg.discover(square, x, action)] * 3)
     assert again.p == 1.0
 
 
@@ -252,4 +253,4 @@ def test_rank_among_controls_of_the_user():
 def test_results_that_cannot_be_compared_are_refused(others, text):
     sym = found(square)
     with pytest.raises(ArgumentError, match=text):
-        sym.rank_among(others(sym))
+        rank_among(sym, others(sym))

@@ -509,11 +509,11 @@ class Diagnosis(Enum):
     )
     OUTPUTS_READ_AS_CLASSES = (
         Kind.NOTE,
-        "the {outputs} outputs are read as logits of classes, because their sum hardly varies (task='values' if they are not)",
+        "the {outputs} outputs are read as logits of classes, because their sum hardly varies (target='values' if they are not)",
     )
     OUTPUTS_READ_AS_VALUES = (
         Kind.NOTE,
-        "the {outputs} outputs are read as values, since nothing says that they are classes (task='classes' counts changed "
+        "the {outputs} outputs are read as values, since nothing says that they are classes (target='classes' counts changed "
         "predictions)",
     )
     MOTION_UNDECIDED = (Kind.VERDICT, "undecided, the data does not tell")

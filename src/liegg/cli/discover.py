@@ -178,7 +178,7 @@ def _discover(options: SimpleNamespace) -> None:
     from liegg.polarization import launcher
     from liegg.results.run_folder import Clock
 
-    names = "batch_size route budget bottom control_draws verify_effort checkpoint checkpoint_every timeout"
+    names = "seed batch_size route budget bottom control_draws verify_effort checkpoint checkpoint_every timeout"
     run = liegg.Run(**{name: getattr(options, name) for name in names.split()})
     clock = Clock()
     is_first = launcher.rank() == 0  # of several processes only the first prints and writes
@@ -199,15 +199,14 @@ def _discover(options: SimpleNamespace) -> None:
             inputs.model,
             samples.analysed,
             **inputs.question,
-            target=parse_target(options.target),
-            task="classes" if options.task == "auto" and inputs.classes else options.task,
+            target=_target(options, inputs),
             at=options.at,
             about=() if options.about == ["none"] else options.about,
             controls=_controls(options.controls, options.control),
-            groups=samples.groups,
             held_out=samples.held_out,
             run=replace(
                 run,
+                groups=samples.groups,
                 progress=lambda done: advance("reading the data through the model", done, own),
                 about_progress=increments("trying named motions", advance),
                 verify_progress=increments("verifying on held-out samples", advance),
@@ -247,7 +246,7 @@ def _finish(
         if options.group:
             group = _search_group(options, sym, inputs, clock)
         if options.layers:
-            layers = _analyse_layers(inputs, clock, options.batch_size, hidden=hidden)
+            layers = _analyse_layers(inputs, clock, options, hidden=hidden)
     except (LieggError, KeyboardInterrupt) as error:
         failure = error
     try:
@@ -333,7 +332,6 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
         "output_action": None if output_action is None else parse_action(output_action),
         "outputs": int(outputs) if outputs.isdigit() else outputs,
         "output": parse_output(options.output),
-        "seed": options.seed,
         "thresholds": liegg.Thresholds(**parse_thresholds(options.limit or [])),
     }
     shown = None  # an inner point has other samples than the file
@@ -355,6 +353,15 @@ def _in_all_processes(load: Callable[[], _Inputs], timeout: float) -> _Inputs:
         leave(group)
 
 
+def _target(options: SimpleNamespace, inputs: _Inputs) -> Any:
+    """The target, which `--target` or `--task` names; `--classes` says that outputs are classes."""
+    if options.target is not None:
+        return parse_target(options.target)
+    if options.task != "auto":
+        return options.task
+    return "classes" if inputs.classes else None
+
+
 def _controls(controls: bool, control: str | None) -> Any:
     """The controls of `liegg.discover` that --no-controls and --control ask for."""
     if control is not None and not controls:
@@ -368,12 +375,13 @@ def _search_group(
     """Search for finite symmetries, with the continuous ones as the identity component."""
     import liegg
 
-    asked = ("action", "output_action", "output", "seed", "thresholds")
+    asked = ("action", "output_action", "output", "thresholds")
     found = liegg.discover_group(
         inputs.model,
         inputs.samples.analysed,
         **{name: inputs.question[name] for name in asked},
         continuous=sym,
+        seed=options.seed,
         target=parse_target(options.target),
         held_out=inputs.samples.held_out,
     )
@@ -382,7 +390,7 @@ def _search_group(
 
 
 def _analyse_layers(
-    inputs: _Inputs, clock: "Clock", batch_size: int | None, *, hidden: bool
+    inputs: _Inputs, clock: "Clock", options: SimpleNamespace, *, hidden: bool
 ) -> "LayerSymmetries":
     """Find the symmetries of every layer."""
     import liegg
@@ -390,7 +398,9 @@ def _analyse_layers(
     samples = inputs.samples.analysed
     count = inputs.samples.number
     with progress_bar("analysing the layers", count, "samples", hidden=hidden) as progress:
-        run = liegg.Run(batch_size=batch_size, progress=progress)
-        result = liegg.discover_layers(inputs.model, samples, **inputs.question, run=run)
+        run = liegg.Run(batch_size=options.batch_size, progress=progress)
+        result = liegg.discover_layers(
+            inputs.model, samples, **inputs.question, seed=options.seed, run=run
+        )
     clock.note(f"analysed {len(result)} layers")
     return result

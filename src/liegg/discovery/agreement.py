@@ -19,6 +19,7 @@ HELD_OUT_SAMPLES = 256
 """Samples of `held_out` that are compared: as many as `verify` reads."""
 
 MAY_DIFFER = (
+    "groups",
     "progress",
     "about_progress",
     "verify_progress",
@@ -27,10 +28,10 @@ MAY_DIFFER = (
     "processes",
     "timeout",
 )
-"""Fields of `Run` that do not change the answer."""
+"""Fields of `Run` that do not change the answer, and groups, which are compared as integers."""
 
 
-def asked(
+def everything(
     request: Request, *, controls: str, labels: Tensor | None, held_out: Data | None
 ) -> dict[str, str | None]:
     """Everything that was asked but the model and the data, by the name of the argument.
@@ -68,10 +69,10 @@ def _questions(request: Request) -> Any:
 def _first_samples(held_out: Data, request: Request) -> str:
     """Checksum of the samples that `verify` will read."""
     parts: list[Tensor] = []
-    with seeded(request.seed):
+    with seeded(request.run.seed):
         samples, _ = as_samples(held_out, request.action)
         source = as_batches(samples, batch_size=HELD_OUT_SAMPLES)
-    with seeded(request.seed), closing(iter(source)) as batches:
+    with seeded(request.run.seed), closing(iter(source)) as batches:
         for batch in batches:
             parts.append(batch[: HELD_OUT_SAMPLES - sum(map(len, parts))].cpu())
             if sum(map(len, parts)) == HELD_OUT_SAMPLES:

@@ -3,8 +3,7 @@
 import math
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -16,41 +15,39 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.precision import coarsest, full_precision_products, rounding_unit
 from liegg._utils.random import seeded
-from liegg._utils.threads import SMALL_COLUMNS, TINY_PRODUCTS, one_if, threads
+from liegg._utils.threads import SMALL_COLUMNS, one_if, threads
 from liegg.actions import Action, Motion
 from liegg.discovery.about.answer import Asked, answer_all
 from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import motions_asked, spread_of_values
-from liegg.discovery.each_output import rows_of_outputs
 from liegg.discovery.finite import (
     finite_questions,
-    measured_error,
     notes_of,
     recorded,
     step_function,
     with_steps,
     within_budget,
 )
-from liegg.discovery.first_batch import doubts, hidden_from, nonlinearity_of
+from liegg.discovery.first_batch import FirstLook, look
+from liegg.discovery.measurements import Measurements, model_threads
 from liegg.discovery.output_whitening import Whitening, whitened
 from liegg.discovery.request import Request
-from liegg.discovery.saturation import halves_of
 from liegg.discovery.solve_and_decide import solve_and_decide
 from liegg.discovery.verdict import ModelInfo
 from liegg.inputs.batches import Batches, as_batches
 from liegg.inputs.foreign.recognise import for_data
-from liegg.inputs.hidden_derivatives import HiddenChange
 from liegg.inputs.model import Model, eval_view, with_input_dtype
 from liegg.inputs.probed import in_dtype_of, probed
 from liegg.polarization import memory
 from liegg.polarization.distributed import PassOptions, accumulate
 from liegg.polarization.output_fit import fitted_output_action
 from liegg.polarization.plan import Plan
-from liegg.polarization.rounding_noise import Scatter, scatter
 from liegg.polarization.rows import plan, replanned, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
 from liegg.results.symmetries import Symmetries
+
+NOTHING_SEEN = FirstLook()
 
 
 def analyse(
@@ -72,16 +69,13 @@ def analyse(
     """
     options = options or PassOptions()
     with reading(model, request) as (function, batches, head, rest):
-        first = head[1]
+        first, dtype = head[1], function.dtype
         motions = _motions(request, first)
-        notes: tuple[Remark, ...] = ()
-        with threads(_model_threads(function, first)):
-            dtype = function.dtype
-            function, how, white, output_action, plain = _planned(
-                function, first, request, intervals=assigner is not None
-            )
-            request = replace(request, output_action=output_action)
-            hidden, numbered = None, chain([head], rest)
+        with threads(model_threads(function, first)):
+            planned = _planned(function, first, request, intervals=assigner is not None)
+            function, how = planned.function, planned.how
+            request = replace(request, output_action=planned.output_action)
+            numbered, notes = chain([head], rest), ()
             if how.steps is not None:
                 labels = assigner is not None and assigner.groups is not None
                 batches, notes = within_budget(
@@ -90,12 +84,7 @@ def analyse(
             if how.steps is not None or function.dtype != dtype:
                 batches = batches.prepared(function.dtype, function.device)
                 first, numbered = in_dtype_of(first, function, dtype), batches.numbered()
-            if not function.piecewise:
-                hidden = hidden_from(function, first, request)
-            if hidden is None and request.run.hidden != "ignore" and not function.piecewise:
-                notes = (*notes, Diagnosis.HIDDEN_UNCHECKED())
-            curved = nonlinearity_of(function, first, request.action)
-            remarks = doubts(function, first, request, how)
+            seen = look(function, first, request, how)
             steps = plan_pass(
                 function,
                 request.action.row_action,
@@ -105,7 +94,7 @@ def analyse(
                 assigner=assigner,
             )
             if options.plain:
-                state = update(steps, init(steps), numbered, progress=options.progress)
+                state, more = update(steps, init(steps), numbered, progress=options.progress), ()
             else:
                 rest.close()  # the loader's generator is restored, so that it draws the same again
                 state, more = accumulate(
@@ -113,16 +102,9 @@ def analyse(
                     batches,
                     request.settings(),
                     options,
-                    seed=request.seed,
+                    seed=request.run.seed,
                     check_buffers=buffers,
                 )
-                notes = (*notes, *more)
-        if isinstance(how.outputs, int):
-            outputs = math.prod(function.output_shape)
-            few = Diagnosis.RANDOM_COMBINATIONS(combinations=how.outputs, outputs=outputs)
-            notes = (few, *notes)
-        if assigner is not None and assigner.count == 1:
-            notes = (Diagnosis.MANY_CANDIDATES(candidates=steps.action.size), *notes)
         with threads(one_if(steps.columns <= SMALL_COLUMNS)):
             sums = finalise(steps, state)
         sym = conclude(
@@ -130,18 +112,27 @@ def analyse(
             sums,
             request,
             batch_size=batches.size,
-            nonlinearity=curved,
-            hidden=hidden,
-            notes=notes,
-            warnings=remarks,
-            white=white,
+            seen=seen._replace(notes=(*_row_notes(steps), *notes, *seen.notes, *more)),
         )
+        sym = replace(sym, settings=sym.settings | planned.settings(request))
         sym = recorded(sym, function, how)
         if function.piecewise and request.about is None and not motions:
             questions = finite_questions(request.action, tuple(first.shape[1:]))
             motions = _motions(replace(request, about=questions), first)
-        sym = _answered(sym, plain, motions, batches, first, request) if motions else sym
+        sym = _answered(sym, planned.plain, motions, batches, first, request) if motions else sym
         return recorded(sym, function, how)
+
+
+def _row_notes(steps: PassPlan) -> tuple[Remark, ...]:
+    """That the rows are of random combinations of outputs, or too many for intervals."""
+    notes: tuple[Remark, ...] = ()
+    if steps.assigner is not None and steps.assigner.count == 1:
+        notes = (Diagnosis.MANY_CANDIDATES(candidates=steps.action.size),)
+    outputs = steps.row_plan.outputs
+    if isinstance(outputs, int):
+        total = math.prod(steps.model.output_shape)
+        notes = (*notes, Diagnosis.RANDOM_COMBINATIONS(combinations=outputs, outputs=total))
+    return notes
 
 
 def _motions(request: Request, first: Tensor) -> dict[str, Motion]:
@@ -164,7 +155,7 @@ def _answered(
     moves = plan_moves(sym, motions, standard=standard)
     x = batches.some(moves.samples, first)
     asked = Asked(motions, moves, request.task, request.part.output, request.data)
-    with threads(_model_threads(function, first)):
+    with threads(model_threads(function, first)):
         found = answer_all(function, x, first, sym, asked, progress=request.run.about_progress)
     notes = found.notes
     if found.answers and sym.samples > len(first) and not batches.spaced:
@@ -189,7 +180,7 @@ def reading(
     model = for_data(model, request.data)
     with (
         explain_out_of_memory(),
-        seeded(request.seed),
+        seeded(request.run.seed),
         torch.inference_mode(False),
         torch.no_grad(),
         differentiable_attention(),
@@ -197,7 +188,7 @@ def reading(
     ):
         if len(function.dtypes) > 1:
             # A loader draws the same numbers whenever it is read from its beginning.
-            with seeded(request.seed):
+            with seeded(request.run.seed):
                 function = with_input_dtype(function, batches)
         batches = batches.prepared(function.dtype, function.device)
         with closing(batches.numbered()) as rest:
@@ -212,11 +203,7 @@ def conclude(
     request: Request,
     *,
     batch_size: int | None,
-    nonlinearity: float | None = None,
-    hidden: HiddenChange | None = None,
-    notes: tuple[Remark, ...] = (),
-    warnings: tuple[Remark, ...] = (),
-    white: Whitening | None = None,
+    seen: FirstLook = NOTHING_SEEN,
 ) -> Symmetries:
     """What follows the pass over the data.
 
@@ -225,11 +212,7 @@ def conclude(
         sums: what it accumulated.
         request: the question; the output action is that of the pass.
         batch_size: samples per batch.
-        nonlinearity: of the model; None if not known.
-        hidden: change of its output that its derivative does not show; None if not known.
-        notes: on how the data was read.
-        warnings: what was found wrong before the pass.
-        white: how the outputs were whitened; None if they were not.
+        seen: what the first batch showed.
     """
     model, first = steps.model, steps.first
     coarse = coarsest(first.dtype, model.arithmetic)
@@ -241,38 +224,12 @@ def conclude(
         shape=tuple(first.shape[1:]),
         batch_size=batch_size,
         slope=model.slope,
-        nonlinearity=nonlinearity,
-        hidden=hidden,
-        notes=(*model.notes, *notes_of(model, steps.row_plan, request.action), *notes),
-        warnings=(*warnings, *step_function(model)),
+        nonlinearity=seen.nonlinearity,
+        hidden=seen.hidden,
+        notes=(*model.notes, *notes_of(model, steps.row_plan, request.action), *seen.notes),
+        warnings=(*seen.warnings, *step_function(model)),
         finite=model.finite,
     )
-    own_threads = _model_threads(model, first)
-
-    @cache
-    def measure() -> Scatter:
-        with threads(own_threads):
-            if steps.row_plan.steps is not None:
-                return measured_error(steps)
-            return scatter(
-                model,
-                steps.action,
-                first,
-                steps.row_plan,
-                unit=info.unit,
-                output_action=steps.output_action,
-            )
-
-    def halves() -> list[Tensor]:
-        with threads(own_threads):
-            return halves_of(
-                model, steps.action, first, steps.row_plan, output_action=steps.output_action
-            )
-
-    def single() -> Tensor | None:
-        with threads(own_threads):
-            return rows_of_outputs(steps)
-
     with threads(one_if(steps.columns <= SMALL_COLUMNS)):
         sym = solve_and_decide(
             sums,
@@ -282,26 +239,39 @@ def conclude(
             info,
             output_action=steps.output_action,
             smallest=request.run.bottom,
-            measure=None if model.piecewise else measure,
-            halves=halves,
-            single=single,
+            measurements=Measurements(steps, info.unit),
         )
-    settings = sym.settings | request.part.settings() | {"task": request.task}
-    if request.outputs == "whitened":
-        settings |= {"outputs": "whitened", "whitening": None if white is None else white._asdict()}
-    return replace(sym, settings=settings)
+    return replace(sym, settings=sym.settings | request.part.settings() | {"task": request.task})
 
 
-def _model_threads(model: Model, batch: Tensor) -> int:
-    """Threads of the model's own passes: the caller's, unless its weights and the batch are tiny."""
-    places = len(batch) if batch.ndim == 2 else batch.numel()  # where each weight may be used
-    return one_if(model.weights is not None and model.weights * places <= TINY_PRODUCTS)
+@dataclass(frozen=True, eq=False)
+class _Planned:
+    """A probed model, and how its rows are taken.
+
+    Attributes:
+        function: the model, with whitened outputs if these were requested.
+        plain: the model with its own outputs.
+        how: how the rows are taken.
+        output_action: the action on the outputs, fitted to their shape; None for invariance.
+        whitening: how the outputs were whitened; None if they were not.
+    """
+
+    function: Model
+    plain: Model
+    how: Plan
+    output_action: Action | None
+    whitening: Whitening | None
+
+    def settings(self, request: Request) -> dict[str, Any]:
+        """How the outputs were whitened, as JSON values; nothing if that was not requested."""
+        if request.outputs != "whitened":
+            return {}
+        used = None if self.whitening is None else self.whitening._asdict()
+        return {"outputs": "whitened", "whitening": used}
 
 
-def _planned(
-    function: Model, first: Tensor, request: Request, *, intervals: bool
-) -> tuple[Model, Plan, Whitening | None, Action | None, Model]:
-    """The probed model, how its rows are taken, how it was whitened, the action on its outputs, and the plain model.
+def _planned(function: Model, first: Tensor, request: Request, *, intervals: bool) -> _Planned:
+    """Probe the model and plan how its rows are taken.
 
     Raises:
         ArgumentError: there is less memory than the candidates need.
@@ -325,7 +295,7 @@ def _planned(
             outputs="each" if request.outputs == "whitened" else request.outputs,
             route=request.run.route,
             output_action=output_action,
-            seed=request.seed,
+            seed=request.run.seed,
         )
         function, white = with_steps(function, how), None
         plain = function
@@ -342,4 +312,4 @@ def _planned(
         bottom=request.run.bottom,
     )
     memory.check(need, device=first.device)
-    return function, how, white, output_action, plain
+    return _Planned(function, plain, how, output_action, white)

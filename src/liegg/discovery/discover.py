@@ -1,36 +1,26 @@
 """The verb: a model and data in, symmetries out."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from typing import Any, Literal
 
-import numpy as np
 from torch import Tensor
 from torch.utils.data import DataLoader, SequentialSampler
 
 from liegg._utils.arguments import checked
-from liegg._utils.device import explain_out_of_memory
 from liegg._utils.diagnoses import Diagnosis, plural
 from liegg._utils.errors import ArgumentError, DataError, LieggError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
-from liegg.actions import Action, Motion
-from liegg.decision.controls import (
-    CONTROL_DRAWS,
-    FEW_DRAWS,
-    OWN_DEFECTS,
-    ReinitialisedControl,
-    compare_with_reinitialised,
-)
+from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.about.answer import first_order_answers, with_untrained
-from liegg.discovery.agreement import asked
+from liegg.discovery.agreement import everything
 from liegg.discovery.analyse import analyse
 from liegg.discovery.inner import Asked, at_inner_point
 from liegg.discovery.output_whitening import AskedOutputs
+from liegg.discovery.reinitialised import with_reinitialised
 from liegg.discovery.request import Request
 from liegg.discovery.run import Run
 from liegg.discovery.structured import Inputs, as_samples, with_inputs
@@ -38,11 +28,12 @@ from liegg.discovery.verification.verify import verify
 from liegg.inputs.batches import Data, as_batches
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import asked_part
-from liegg.inputs.reinitialise import calibrate, draw_seed, reinitialise
+from liegg.inputs.reinitialise import reinitialise
 from liegg.inputs.target import Target
-from liegg.inputs.task import Task
+from liegg.inputs.task import split_task
 from liegg.polarization.checkpoint import check_path
 from liegg.polarization.distributed import (
+    Group,
     PassOptions,
     check_agreement,
     join,
@@ -50,9 +41,6 @@ from liegg.polarization.distributed import (
     run_collectively,
 )
 from liegg.polarization.sample_blocks import BlockAssigner, as_groups, count_for
-from liegg.results.account import NEAREST
-from liegg.results.answer import Answer
-from liegg.results.rank_among import first_defects, is_nearly_linear
 from liegg.results.symmetries import Symmetries
 from liegg.results.verified import with_verification
 
@@ -66,6 +54,7 @@ ADVICE = {
     "n_samples": "Pass fewer samples, for example data[:1000].",
     "num_workers": "Pass a DataLoader with num_workers=.",
     "shuffle": "Pass a DataLoader; the order of the samples changes only the intervals, by a few percent.",
+    "task": "Pass target='classes' or target='values'.",
     "verify": "Pass held_out= samples, or call liegg.verify.",
     **{name: f"Pass run=liegg.Run({name}=...)." for name in Run.__dataclass_fields__},
     **{
@@ -75,12 +64,6 @@ ADVICE = {
 }
 """Keywords of `Run`, of `Thresholds` and of other libraries, and what to type instead."""
 
-
-CONTROL_SECONDS, CONTROL_SHARE = 30.0, 5.0
-"""Seconds, or multiples of the discovery's time, that all re-initialised models may take; if 19 take longer, there are 5."""
-
-FINITE_DRAWS = 3
-"""Re-initialised models on which named motions are tried at finite size."""
 
 VERIFIED_SAMPLES = 256
 """Held-out samples that are read."""
@@ -97,14 +80,11 @@ def discover(
     outputs: AskedOutputs = "each",
     target: Target = None,
     output: Field = None,
-    task: Task = "auto",
     call: Callable[..., Any] | None = None,
     at: str | None = None,
-    groups: Sequence[Any] | Tensor | np.ndarray | None = None,
     about: Any = None,
     held_out: Data | None = None,
     controls: Control = "random",
-    seed: int = 0,
     thresholds: Thresholds | None = None,
     run: Run | None = None,
 ) -> Symmetries:
@@ -124,23 +104,21 @@ def discover(
         outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random
             combinations. `"whitened"` takes every independent combination of the outputs in units of its own spread, so that
             defects do not depend on how outputs are scaled, mixed or repeated; small combinations then count as much as large ones.
-        target: the part of a classifier's output that is asked about: a class (`3`, its logit), several (`[3, 5]`), the
-            difference of two logits (`"3 minus 5"`), the `"margin"` of the predicted class over the next, `"probabilities"` or
-            `"log_probabilities"` (softmax of the logits). None for all outputs. Classes count from 0, in the flattened output.
+        target: what is asked of the output of a classifier: a class (`3`, its logit), several (`[3, 5]`), the difference of two
+            logits (`"3 minus 5"`), the `"margin"` of the predicted class over the next, `"probabilities"` or
+            `"log_probabilities"` (softmax of the logits). Classes count from 0, in the flattened output. None asks about all
+            outputs. So do `"classes"` and `"values"`, which also say what several outputs are, for answers about finite motions:
+            scores of classes, of which the largest is the prediction, or values, as in a regression. Without these words they are
+            classes if a target, the field `logits`, labels in the data or probabilities say so, or if their sum hardly varies,
+            as cross-entropy leaves it; a note says how they were read.
         output: the field of what the model returns: a key, an attribute or an index, or a function of all of it. None takes a
             tensor as it is, and otherwise `logits` or the only floating point tensor, with a note.
-        task: what several outputs are: logits or probabilities of `"classes"`, of which the largest is the prediction, or
-            `"values"`, as in a regression. It says what answers about finite motions count. `"auto"` reads them as classes if a target,
-            the field `logits`, labels in the data or probabilities say so, or if their sum hardly varies, as cross-entropy leaves it;
-            otherwise as values. A note says which, and `sym.settings["task"]` holds it.
         call: how a model takes structured samples, a function of the model and a batch, such as
             `lambda model, batch: model(batch["z"], batch["pos"])`. None follows its signature: `model(batch)`,
             `model(*batch)` or `model(**batch)`, with a note.
         at: an inner point of the model, for token ids and other inputs that cannot be moved: the name of a module, whose output is
             then moved, or `"embeddings"` for the model's input embeddings. The part of the model behind it is analysed; the
             samples are what arrives there for `data`, which may hold integers and is otherwise given as the model takes it.
-        groups: label of every sample, in the order of the data. Samples that belong together, such as augmented copies, share a
-            label and stay together in the block bootstrap.
         about: named motions to answer for: names that the action knows (`"rotation"`), or a mapping from names to generators
             (`{"rotation": liegg.so(2)}`) or to `liegg.actions.Motion`. They are in `sym.answers`: defect with interval, effect, and what
             finite motions of up to 256 samples change, beside random motions. By default the standard set of images, volumes,
@@ -149,9 +127,8 @@ def discover(
             no longer counted.
         controls: `"random"` computes intervals and compares every direction with random ones; `"reinitialised"` also analyses the
             same architecture with re-initialised weights and says which directions were learned; `"none"` saves that time.
-        seed: of random combinations, bootstrap draws and whatever a loader draws.
         thresholds: what counts as a symmetry; see `liegg.Thresholds`.
-        run: batches, derivatives, processes, checkpoints; see `liegg.Run`.
+        run: batches, groups of samples, derivatives, seed, processes, checkpoints; see `liegg.Run`.
 
     Returns:
         The symmetries with defects, intervals, decision, name and settings.
@@ -167,55 +144,31 @@ def discover(
         >>> sym.nullity, sym.name, bool(sym.angles(liegg.so(3)).max() < 1e-12)
         (3, 'so(3)', True)
     """
-    thresholds, run = thresholds or Thresholds(), run or Run()
+    run = run or Run()
+    task, target = split_task(target)
+    asked = Request(
+        data=data,
+        action=action,
+        output_action=output_action,
+        outputs=outputs,
+        thresholds=thresholds or Thresholds(),
+        run=run,
+        part=asked_part(output, target, equivariance=output_action is not None, at=at),
+        about=about,
+        task=task,
+    )
     group = join(timeout=run.timeout) if run.processes == "all" else None
 
-    def analysed(here: Asked, given: Inputs) -> Symmetries:
-        request = Request(
-            data=given.data,
-            action=given.action,
-            output_action=output_action,
-            outputs=outputs,
-            seed=seed,
-            thresholds=thresholds,
-            run=run,
-            part=asked_part(output, target, equivariance=output_action is not None, at=at),
-            about=about,
-            task=task,
-        )
-        labels = as_groups(groups)
-        _check_early(given.model, data, labels, controls=controls)
-        if here.held_out is not None:
-            _check_held_out(here.held_out, request)
-        if group is not None:
-            what = asked(request, controls=controls, labels=labels, held_out=here.held_out)
-            check_agreement(group, what)
-        columns = given.action.row_action.size + (
-            0 if output_action is None else output_action.size
-        )
-        assigner = None if controls == "none" else BlockAssigner(count_for(columns), labels)
-        path = None if run.checkpoint is None else check_path(run.checkpoint)
-        options = PassOptions(run.progress, group, path, run.checkpoint_every)
-        start = time.perf_counter()
-        sym = analyse(given.model, request, assigner, options)
-        seconds = time.perf_counter() - start
-        if here.held_out is not None:  # first, because it may change what the control is about
-            sym = _verified(here, sym, request)
-        if controls == "reinitialised":
-            request = replace(request, task=sym.settings["task"])
-            control, untrained = _reinitialised_control(given.model, request, sym, options, seconds)
-            sym = replace(
-                sym,
-                answers=with_untrained(sym.answers, untrained),
-                controls=replace(sym.controls, reinitialised=control),
-                settings=sym.settings | {"controls": controls},
-            )
-        return sym
-
     def work() -> Symmetries:
-        here = at_inner_point(Asked(model, data, action, call, held_out), at, seed=seed)
-        what = here.model, here.data, here.action
-        return with_inputs(partial(analysed, here), *what, call=here.call, seed=seed)
+        inner = at_inner_point(Asked(model, data, action, call, held_out), at, seed=run.seed)
+        return with_inputs(
+            lambda given: _discovered(inner, given, asked, group, controls=controls),
+            inner.model,
+            inner.data,
+            inner.action,
+            call=inner.call,
+            seed=run.seed,
+        )
 
     try:
         return run_collectively(group, work)
@@ -223,84 +176,40 @@ def discover(
         leave(group)
 
 
-def _reinitialised_control(
-    model: Any, request: Request, sym: Symmetries, options: PassOptions, seconds: float
-) -> tuple[ReinitialisedControl, list[dict[str, Answer]]]:
-    """Compare the directions found, and the nearest after them, with the same architecture re-initialised.
-
-    If no symmetry was found, the nearest direction is tested. The answers of the re-initialised models about named motions come with it.
+def _discovered(
+    inner: Asked, given: Inputs, asked: Request, group: Group | None, *, controls: Control
+) -> Symmetries:
+    """The analysis with its verification and its control.
 
     Args:
-        model: the model that was analysed.
-        request: the question.
-        sym: its answer.
-        options: how the passes are shared and stored.
-        seconds: what the analysis took.
+        inner: the model and the data as the user gave them, or from an inner point on.
+        given: the same as the analysis takes them.
+        asked: the question.
+        group: the processes that share the data; None for a single one.
+        controls: what the result is compared with.
     """
-    count = min(len(sym.defects), sym.nullity + NEAREST)
-    directions = sym.accumulated.solution.directions[:count]
-    linear = request.thresholds.linear
-    trusted = replace(request, run=replace(request.run, hidden="ignore"))  # it was looked at
-    compared = max(count, min(len(sym.defects), OWN_DEFECTS))
-    along, own, counts, near_linear, notes = [], [], [sym.nullity], [], ()
-    answers: list[dict[str, Answer]] = []
-    draw, draws = 0, request.run.control_draws
-    while draws is None or draw < draws:
-        start = time.perf_counter()
-        other = reinitialise(model, seed=draw_seed(request.seed, draw))
-        asked_here = request.about if draw < FINITE_DRAWS else ()
-        found = _analysed_draw(other.module, replace(trusted, about=asked_here), options, draw)
-        answers.append(_answers_of_draw(found, sym))
-        along.append(found.defect(directions))
-        own.append(first_defects(found, compared))
-        counts.append(found.nullity)
-        near_linear.append(is_nearly_linear(found, linear))
-        notes = tuple(note for note in other.notes if note.diagnosis is not Diagnosis.UNCALIBRATED)
-        draw += 1
-        if draws is None:
-            each = time.perf_counter() - start
-            draws = _number_of_draws(seconds, each, fixed=not options.plain)
-    control = compare_with_reinitialised(
-        sym.defects[:compared],
-        along,
-        own,
-        counts,
-        notes=notes,
-        floor=max(sym.decision.floor, request.thresholds.resolution),
-        same_span_only=all(near_linear) and not is_nearly_linear(sym, linear),
-    )
-    return control, answers
-
-
-def _answers_of_draw(found: Symmetries, sym: Symmetries) -> dict[str, Answer]:
-    """What a re-initialised model says of the motions among the candidates; others only where it was asked."""
-    motions = {one.name: Motion(one.coefficients) for one in sym.answers if one.inside}
-    derived = first_order_answers(found, motions)
-    return derived | {answer.name: answer for answer in found.answers}
-
-
-def _analysed_draw(module: Any, request: Request, options: PassOptions, draw: int) -> Symmetries:
-    """Analyse a re-initialised model, without intervals."""
-    with explain_out_of_memory():
-        module = calibrate(module, request.data, batch_size=request.run.batch_size)
-    path = options.path
-    if path is not None:
-        path = path.with_name(f"{path.name}.control-{draw}")
-    return analyse(
-        module, request, options=options._replace(progress=None, path=path), buffers=False
-    )
-
-
-def _number_of_draws(discovery: float, each: float, *, fixed: bool) -> int:
-    """Re-initialised models to analyse: enough for a verdict where they are cheap.
-
-    Args:
-        discovery: seconds that the analysis took.
-        each: seconds that the first re-initialised model took.
-        fixed: whether the number must not depend on time, since processes or a resumed run have to agree.
-    """
-    affordable = max(CONTROL_SECONDS, CONTROL_SHARE * discovery)
-    return FEW_DRAWS if fixed or CONTROL_DRAWS * each > affordable else CONTROL_DRAWS
+    request = replace(asked, data=given.data, action=given.action)
+    run, labels, held_out = request.run, as_groups(request.run.groups), inner.held_out
+    _check_early(given.model, inner.data, labels, controls=controls)
+    if held_out is not None:
+        _check_held_out(held_out, request)
+    if group is not None:
+        check_agreement(
+            group, everything(request, controls=controls, labels=labels, held_out=held_out)
+        )
+    columns = request.action.row_action.size
+    columns += 0 if request.output_action is None else request.output_action.size
+    assigner = None if controls == "none" else BlockAssigner(count_for(columns), labels)
+    path = None if run.checkpoint is None else check_path(run.checkpoint)
+    options = PassOptions(run.progress, group, path, run.checkpoint_every)
+    start = time.perf_counter()
+    sym = analyse(given.model, request, assigner, options)
+    seconds = time.perf_counter() - start
+    if held_out is not None:  # first, because it may change what the control is about
+        sym = _verified(inner, sym, request)
+    if controls == "reinitialised":
+        sym = with_reinitialised(given.model, request, sym, options, seconds)
+    return sym
 
 
 def _check_early(model: Any, data: Data, labels: Tensor | None, *, controls: str) -> None:
@@ -323,9 +232,9 @@ def _check_held_out(held_out: Data, request: Request) -> None:
     """Raise `DataError` for held-out samples that could not be verified on after the pass."""
     count = 0
     try:
-        with seeded(request.seed):
+        with seeded(request.run.seed):
             samples, action = as_samples(held_out, request.action)
-        with seeded(request.seed), closing(iter(as_batches(samples))) as batches:
+        with seeded(request.run.seed), closing(iter(as_batches(samples))) as batches:
             for batch in batches:
                 action.check(tuple(batch.shape[1:]))
                 count += len(batch)
@@ -350,7 +259,7 @@ def _verified(here: Asked, sym: Symmetries, request: Request) -> Symmetries:
             target=request.part.target,
             output=request.part.output,
             call=here.call,
-            seed=request.seed,
+            seed=run.seed,
             effort=run.verify_effort,
             progress=run.verify_progress,
         )

@@ -1,10 +1,11 @@
 """What is measured on the first batch, before the pass: hidden changes, nonlinearity, real motions."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
-from liegg._utils.diagnoses import Remark
-from liegg.actions import Action
+from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.discovery.request import Request
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.hidden_derivatives import HiddenChange, hidden_change, refuse
@@ -13,8 +14,55 @@ from liegg.inputs.nonlinearity import nonlinearity
 from liegg.polarization.finite_motions import finite_motions
 from liegg.polarization.plan import Plan
 
-MOTIONS = 8
-"""Samples at which it is seen which numbers of a sample the candidates move."""
+FIELD_SAMPLES = 8
+"""Samples whose fields show which numbers of a sample the candidates move."""
+
+
+class FirstLook(NamedTuple):
+    """What the first batch showed of a model.
+
+    Attributes:
+        hidden: change of its output that its derivative does not show; None if not known.
+        nonlinearity: of the model between samples; None if not known.
+        notes: what could not be checked.
+        warnings: what was found wrong.
+    """
+
+    hidden: HiddenChange | None = None
+    nonlinearity: float | None = None
+    notes: tuple[Remark, ...] = ()
+    warnings: tuple[Remark, ...] = ()
+
+
+def look(function: Model, first: Tensor, request: Request, how: Plan) -> FirstLook:
+    """Measure what the pass over the data does not show.
+
+    A model need not accept what is between two samples, or moved images: if it fails there, nothing is known.
+
+    Args:
+        function: the probed model.
+        first: the first batch.
+        request: the question.
+        how: how rows are computed.
+
+    Raises:
+        HiddenDerivativeError: the derivative hides a change of the output, and the request is to refuse that.
+    """
+    hidden, notes, warnings, curved = None, (), (), None
+    if not function.piecewise:
+        hidden = hidden_from(function, first, request)
+        if hidden is None and request.run.hidden != "ignore":
+            notes = (Diagnosis.HIDDEN_UNCHECKED(),)
+    try:
+        curved = nonlinearity(function, first, movable=request.action.movable(first))
+    except Exception:  # whatever a model does there must not break the analysis
+        curved = None
+    try:
+        doubt = finite_motions(function, request.action.row_action, first, how)
+        warnings = () if doubt is None else (doubt,)
+    except Exception:  # whatever a model does there must not break the analysis
+        warnings = ()
+    return FirstLook(hidden, curved, notes, warnings)
 
 
 def hidden_from(function: Model, first: Tensor, request: Request) -> HiddenChange | None:
@@ -35,7 +83,7 @@ def hidden_from(function: Model, first: Tensor, request: Request) -> HiddenChang
         return None
     drawn = torch.Generator().manual_seed(0)
     h = torch.randn(request.action.size, generator=drawn, dtype=torch.float64)
-    some = first[evenly_spaced(first, MOTIONS)]
+    some = first[evenly_spaced(first, FIELD_SAMPLES)]
     moved = (request.action.field(h.to(some), some) != 0).any(0)
     hidden = hidden_change(
         function,
@@ -47,20 +95,3 @@ def hidden_from(function: Model, first: Tensor, request: Request) -> HiddenChang
     if hidden is not None and hidden.found and request.run.hidden == "refuse":
         refuse(function, hidden)
     return hidden
-
-
-def nonlinearity_of(function: Model, first: Tensor, action: Action) -> float | None:
-    """Nonlinearity of the model; None if it fails between two samples, which need not be valid samples."""
-    try:
-        return nonlinearity(function, first, movable=action.movable(first))
-    except Exception:  # whatever a model does there must not break the analysis
-        return None
-
-
-def doubts(function: Model, first: Tensor, request: Request, how: Plan) -> tuple[Remark, ...]:
-    """That images which are really moved change the output otherwise; none if the model fails on them."""
-    try:
-        found = finite_motions(function, request.action.row_action, first, how)
-    except Exception:  # whatever a model does there must not break the analysis
-        return ()
-    return () if found is None else (found,)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from liegg._utils.checks import check_seed
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
@@ -25,7 +24,6 @@ class Request:
         action: the candidate generators; the columns of a table name its coordinates, where it has no names.
         output_action: action on the outputs; None for invariance.
         outputs: how outputs are combined.
-        seed: of random combinations and of whatever a loader draws.
         thresholds: what counts as a symmetry.
         run: how the analysis runs.
         part: of what the model returns.
@@ -33,14 +31,13 @@ class Request:
         task: what several outputs are, as for `discover`.
 
     Raises:
-        ArgumentError: a seed out of range, or whitened outputs with an output action.
+        ArgumentError: whitened outputs with an output action.
     """
 
     data: Data
-    action: Action
+    action: Any
     output_action: Action | None
     outputs: AskedOutputs
-    seed: int
     thresholds: Thresholds
     run: Run
     part: Part = field(default_factory=Part)
@@ -48,7 +45,6 @@ class Request:
     task: Task = "auto"
 
     def __post_init__(self) -> None:
-        check_seed(self.seed)
         if self.outputs == "whitened" and self.output_action is not None:
             raise ArgumentError(
                 "outputs='whitened' has no meaning with output_action: the action says how the outputs move together, in "
@@ -66,6 +62,6 @@ class Request:
             "action": self.action.settings(),
             "output_action": output,
             "outputs": self.outputs,
-            "seed": self.seed,
+            "seed": self.run.seed,
             **part,
         }

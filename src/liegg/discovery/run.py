@@ -1,11 +1,15 @@
 """How an analysis runs: batches, processes, checkpoints."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
+
+import numpy as np
+from torch import Tensor
 
 from liegg._utils.arguments import checked_fields
+from liegg._utils.checks import check_seed
 from liegg._utils.errors import ArgumentError
 from liegg.decision.controls import CONTROL_DRAWS
 from liegg.polarization.checkpoint import CHECKPOINT_SECONDS
@@ -19,9 +23,12 @@ Hidden = Literal["refuse", "warn", "ignore"]
 @checked_fields
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """How an analysis runs; an argument of `liegg.discover`. None of it changes what is asked.
+    """How an analysis runs; an argument of `liegg.discover`. None of it changes what is asked of the model.
 
     Attributes:
+        seed: of random combinations, bootstrap draws, controls and whatever a loader draws.
+        groups: label of every sample, in the order of the data. Samples that belong together, such as augmented copies, share a
+            label and stay together in the block bootstrap.
         batch_size: samples per batch if the data does not come in batches; None chooses by their size.
         route: forward (`"jvp"`) or reverse (`"vjp"`) derivatives, plain `"autograd"`, or the cheapest that works (`"auto"`).
             `"moved"` takes no derivative of the model: images, volumes and sequences are moved both ways along every candidate
@@ -56,6 +63,8 @@ class Run:
         ArgumentError: a value makes no sense.
     """
 
+    seed: int = 0
+    groups: Sequence[Any] | Tensor | np.ndarray | None = field(default=None, compare=False)
     batch_size: int | None = None
     route: Literal["auto"] | Route = "auto"
     budget: int | None = None
@@ -72,6 +81,7 @@ class Run:
     hidden: Hidden = "refuse"
 
     def __post_init__(self) -> None:
+        check_seed(self.seed)
         if self.bottom is not None and self.bottom < 1:
             raise ArgumentError(
                 f"bottom={self.bottom}: expected how many of the smallest defects are wanted, for example bottom=20."

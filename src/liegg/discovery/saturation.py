@@ -8,17 +8,16 @@ from torch import Tensor
 
 from liegg.actions import Action
 from liegg.discovery.problem import Problem
-from liegg.inputs.model import Model
 from liegg.polarization import r_factor
-from liegg.polarization.plan import Plan
 from liegg.polarization.rows import ROW_ELEMENTS, polarize, rows_per_sample
 from liegg.polarization.sample_digest import sample_hashes
+from liegg.polarization.streaming import PassPlan
 from liegg.spectrum.defects import Defects
 
 SEEN_SHARE = 1e-6
 """Share of a direction's squared change that half of the samples must show; samples that add no constraint show 0."""
 
-FEWEST = 2
+FEWEST_IN_A_HALF = 2
 """Fewest samples in each half: what one sample leaves open says little of others."""
 
 Halves = Callable[[], Sequence[Float[Tensor, "_ p"]]]
@@ -38,7 +37,7 @@ def saturated(problem: Problem, solution: Defects, floor: float, halves: Halves 
         halves: the factors, if there are no blocks of samples; called only then.
     """
     parts = problem.sums.parts
-    if parts is not None and min(sum(parts.samples[k::2]) for k in (0, 1)) >= FEWEST:
+    if parts is not None and min(sum(parts.samples[k::2]) for k in (0, 1)) >= FEWEST_IN_A_HALF:
         factors = [[block.r for block in parts.rows[k::2]] for k in (0, 1)]
     elif parts is None and halves is not None and (both := halves()):
         factors = [[half] for half in both]
@@ -104,33 +103,23 @@ def _seen(
     return torch.stack([change.mT @ change for change in changes]).sum(0)
 
 
-def halves_of(
-    model: Model,
-    action: Action,
-    x: Float[Tensor, "b ..."],
-    plan: Plan,
-    *,
-    output_action: Action | None = None,
-) -> list[Float[Tensor, "p p"]]:
-    """Factors of the rows of two halves of a batch, as many samples as there is room for; empty if these are too few.
+def halves_of(steps: PassPlan) -> list[Float[Tensor, "p p"]]:
+    """Factors of the rows of two halves of the first batch, as many samples as there is room for; empty if these are too few.
 
     Copies of a sample are in one half.
 
     Args:
-        model: the probed model.
-        action: candidates whose rows are taken.
-        x: a batch of the data.
-        plan: how rows are computed.
-        output_action: action on the outputs, for equivariance.
+        steps: how the pass was made.
     """
-    columns = action.size + (0 if output_action is None else output_action.size)
-    room = ROW_ELEMENTS // (columns * rows_per_sample(plan.outputs, model))
-    x = x[:room]
+    room = ROW_ELEMENTS // (steps.columns * rows_per_sample(steps.row_plan.outputs, steps.model))
+    x = steps.first[:room]
     side = (sample_hashes(x) & 1).bool()
-    if min(int(side.sum()), int((~side).sum())) < FEWEST:
+    if min(int(side.sum()), int((~side).sum())) < FEWEST_IN_A_HALF:
         return []
-    rows, _ = polarize(model, action, x, plan, output_action=output_action)
+    rows, _ = polarize(
+        steps.model, steps.action, x, steps.row_plan, output_action=steps.output_action
+    )
     return [
-        r_factor.update(r_factor.init(columns), rows[half].flatten(0, 1).cpu()).r
+        r_factor.update(r_factor.init(steps.columns), rows[half].flatten(0, 1).cpu()).r
         for half in (side, ~side)
     ]

@@ -1,7 +1,6 @@
 """What follows the pass over the data: solve, decide, name, and record how."""
 
 import math
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -19,12 +18,11 @@ from liegg.decision.directions import symmetry_directions
 from liegg.decision.intervals import evidence_notes
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.each_output import kept_by_every_output
+from liegg.discovery.measurements import Measurements
 from liegg.discovery.problem import Floor, Problem, difference_floor, noise_floor, pose, solve
-from liegg.discovery.saturation import Halves
 from liegg.discovery.verdict import ModelInfo, Verdict, give_verdict
 from liegg.polarization.gram import Gram
 from liegg.polarization.plan import Plan
-from liegg.polarization.rounding_noise import Scatter
 from liegg.polarization.sample_blocks import FEWEST
 from liegg.polarization.streaming import PassSums
 from liegg.results.account import account_of
@@ -53,14 +51,11 @@ def solve_and_decide(
     *,
     output_action: Action | None = None,
     smallest: int | None = None,
-    measure: Callable[[], Scatter] | None = None,
-    halves: Halves | None = None,
-    single: Callable[[], torch.Tensor | None] | None = None,
+    measurements: Measurements | None = None,
 ) -> Symmetries:
     """Everything that follows the pass: solve, decide, name, and record how.
 
-    A pure function of the accumulated sums and, where a grade depends on it, of how the model's rows scatter; it knows neither the
-    model nor the data.
+    A pure function of the accumulated sums and, where a grade depends on them, of further measurements on the model.
 
     Args:
         sums: what the pass accumulated: the rows of `action.row_action`, after the columns of the output action.
@@ -70,13 +65,11 @@ def solve_and_decide(
         info: the model, and how the pass ran.
         output_action: action on the outputs; None for invariance.
         smallest: solve only for this many of the smallest defects; None for all.
-        measure: returns how the rows of this model scatter by rounding; see `noise_floor`.
-        halves: returns factors of two halves of the samples, see `saturated`; called only if samples may be too few.
-        single: returns rows of each output at a few samples, see `kept_by_every_output`; None if all outputs are one question.
+        measurements: what can be measured on the model again; None if the sums are all that there is.
     """
     problem = pose(sums, action, output_action, thresholds)
     solution, bottom = solve(problem, smallest, info.device)
-    floor = _floor(problem, solution, how, info, measure)
+    floor = _floor(problem, solution, how, info, measurements)
     if floor.response.still:
         zeros = torch.zeros_like(solution.values)
         solution = replace(solution, values=zeros, sensitivity=0.0)
@@ -96,10 +89,18 @@ def solve_and_decide(
         error=0.0 if floor.errors is None else float(floor.errors.max()),
     )
     verdict = give_verdict(
-        problem, accumulated, floor, info, random, smallest=smallest, halves=halves
+        problem,
+        accumulated,
+        floor,
+        info,
+        random,
+        smallest=smallest,
+        halves=None if measurements is None else lambda: measurements.halves,
     )
-    if single is not None:
-        verdict = kept_by_every_output(verdict, problem, single, unit=info.unit)
+    if measurements is not None:
+        verdict = kept_by_every_output(
+            verdict, problem, lambda: measurements.single_outputs, unit=info.unit
+        )
     accumulated = replace(
         accumulated, solution=verdict.solution, bottom=_cut(bottom, smallest, problem)
     )
@@ -113,20 +114,22 @@ def _floor(
     solution: Defects,
     how: Plan,
     info: ModelInfo,
-    measure: Callable[[], Scatter] | None,
+    measurements: Measurements | None,
 ) -> Floor:
     """The noise floor: of finite differences always measured, of derivatives where a grade depends on it."""
     steps = how.steps
-    if steps is not None and not steps.piecewise and measure is not None:
+    if measurements is not None and measurements.steps.model.piecewise:
+        measurements = None
+    if steps is not None and measurements is not None:
         noise = {"slope": info.slope, "slope_noise": steps.slope_noise}
-        return difference_floor(problem, solution, measure(), **noise)
+        return difference_floor(problem, solution, measurements.scatter, **noise)
     return noise_floor(
         problem,
         solution,
         unit=info.unit,
         slope=info.slope,
         numbers=math.prod(info.shape),
-        measure=measure,
+        measure=None if measurements is None else lambda: measurements.scatter,
     )
 
 

@@ -128,21 +128,23 @@ def give_verdict(
 
     A direction is not exact if errors of the derivatives could hide that it is not.
     """
-    verdict = _verdict(problem, accumulated, floor, info, random, smallest=smallest, halves=halves)
+    give = partial(
+        _verdict, problem, accumulated, info=info, random=random, smallest=smallest, halves=halves
+    )
+    verdict = give(floor)
     exact = 0 if verdict.decision.undecided else verdict.decision.exact
     if floor.errors is None or not bool((floor.errors[:exact] > floor.value).any()):
         return verdict
-    none = replace(floor, value=0.0)
-    return _verdict(problem, accumulated, none, info, random, smallest=smallest, halves=halves)
+    return give(replace(floor, value=0.0))
 
 
 def _verdict(
     problem: Problem,
     accumulated: Accumulated,
     floor: Floor,
+    *,
     info: ModelInfo,
     random: RandomControl | None,
-    *,
     smallest: int | None,
     halves: Halves | None,
 ) -> Verdict:

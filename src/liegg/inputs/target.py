@@ -18,7 +18,7 @@ from liegg._utils.errors import ArgumentError
 
 Target = int | str | Sequence[int] | None
 """A class, several classes, `"3 minus 5"`, `"margin"`, `"probabilities"` or `"log_probabilities"`; None
-for everything."""
+for everything, and so `"classes"` and `"values"`, which `liegg.inputs.task` reads."""
 
 PlainTarget = int | str | tuple[int, ...] | None
 """A target in its plainest form, see `plain_target`."""
@@ -31,7 +31,7 @@ DIFFERENCE = re.compile(r"\s*(\d+)\s+minus\s+(\d+)\s*")
 
 EXPECTED = (
     "a class such as target=3, several such as target=[3, 5], a difference such as target='3 minus 5', "
-    "'margin', 'probabilities' or 'log_probabilities'"
+    "'margin', 'probabilities' or 'log_probabilities', or for all outputs 'classes' or 'values'"
 )
 
 LISTED_CLASSES = 6

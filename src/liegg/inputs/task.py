@@ -11,10 +11,13 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.inputs.model import Model
 from liegg.inputs.output_field import OBVIOUS
-from liegg.inputs.target import is_normalised
+from liegg.inputs.target import Target, is_normalised
 
 Task = Literal["auto", "classes", "values"]
 """What several outputs are; `"auto"` finds out."""
+
+TASKS = ("classes", "values")
+"""Targets that name a task, and ask about all outputs."""
 
 SIGNALS = ("grid", "colour")
 """Stages of actions on images, volumes, sequences and colours."""
@@ -32,6 +35,17 @@ FEWEST_OUTPUTS = 8
 
 LABELLED_SAMPLES = 4
 """Samples whose labels are looked at."""
+
+
+def split_task(target: Target) -> tuple[Task, Target]:
+    """The task that a target names, and the part of the output that it asks about.
+
+    >>> split_task("values"), split_task(3)
+    (('values', None), ('auto', 3))
+    """
+    if isinstance(target, str) and target in TASKS:
+        return target, None
+    return "auto", target
 
 
 class Reading(NamedTuple):

@@ -1,6 +1,6 @@
 """Stage 7, results: the frozen records, as text and on disk.
 
-The records load on first use: `liegg.results.Decision`, `Candidate`, `Identification`, `Comparison`, `Verification`, ...
+Records, and functions of them, load on first use: `liegg.results.Decision`, `Candidate`, `Comparison`, `rank_among`, ...
 """
 
 from importlib import import_module
@@ -27,6 +27,8 @@ _HOME = {
     "load_group": "liegg.results.group_storage",
     "load_layer_errors": "liegg.results.layer_errors_storage",
     "load_layers": "liegg.results.layer_storage",
+    "rank_among": "liegg.results.rank_among",
+    "with_verification": "liegg.results.verified",
 }
 
 __all__ = [*_HOME]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -30,7 +30,7 @@ def as_dict(sym: Symmetries) -> dict[str, Any]:
             "words": sym.words,
             "sentence": sym.sentence.to_dict(),
             "answers": [answer.to_dict() for answer in sym.answers],
-            "vector_fields": sym.vector_fields,
+            "vector_fields": sym.vector_fields(),
             "candidates": [*map(_in_words, sym.candidates)],
             "readable": [*map(_in_words, sym.account.readable)],
             "on_output": None if sym.account.on_output is None else sym.account.on_output.to_dict(),

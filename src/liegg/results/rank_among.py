@@ -16,7 +16,19 @@ SAME_DATA = 1e-4
 
 
 def rank_among(sym: Symmetries, others: Sequence[Any]) -> RankTest:
-    """See `Symmetries.rank_among`."""
+    """Rank of a model among control models: were its symmetries learned from what the controls did not see?
+
+    For controls that you trained yourself, such as the same network trained in the same way on shuffled targets. One test on the
+    span of the symmetries (of the nearest direction if there is none), as for `controls="reinitialised"`.
+
+    Args:
+        sym: the result of `liegg.discover` for the model.
+        others: results for the control models, with the same data and action; 19 or more for a verdict at the 5 % level.
+            `controls="none"` saves time.
+
+    Raises:
+        ArgumentError: fewer than two, or a result for another action, another target or other data.
+    """
     if len(others) < 2:
         raise ArgumentError(
             f"{len(others)} results of control models: expected at least 2, and {CONTROL_DRAWS} for a "

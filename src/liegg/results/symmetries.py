@@ -1,6 +1,5 @@
 """The result: one frozen record of what was found, with everything needed to question it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +14,7 @@ from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError, MissingExtraError
 from liegg.actions import Action
 from liegg.algebra.identification import Identification
-from liegg.decision.controls import Controls, RankTest
+from liegg.decision.controls import Controls
 from liegg.decision.decide import Decision
 from liegg.decision.distribution import DistributionTest
 from liegg.inputs.part import part_words
@@ -91,19 +90,15 @@ class Symmetries:
             self.identification.readable.words if self.identification.known else self.account.words
         )
 
-    @property
-    def vector_fields(self) -> tuple[str, ...]:
-        """What `words` describes as vector fields, such as `x₁∂₂ − x₂∂₁`; empty if the action has no matrices."""
-        from liegg.results.vector_fields import field_texts
+    def vector_fields(self, *, of_output: bool = False) -> tuple[str, ...]:
+        """What `words` describes as vector fields, such as `x₁∂₂ − x₂∂₁`; empty if the action has no matrices.
 
-        return field_texts(self)
+        Args:
+            of_output: what each of them does to the output, such as `y₁ ∂y₂ − y₂ ∂y₁`; empty for invariance.
+        """
+        from liegg.results.vector_fields import field_texts, output_field_texts
 
-    @property
-    def output_vector_fields(self) -> tuple[str, ...]:
-        """What each of `vector_fields` does to the output y, such as `y₁ ∂y₂ − y₂ ∂y₁`; empty for invariance."""
-        from liegg.results.vector_fields import output_field_texts
-
-        return output_field_texts(self)
+        return output_field_texts(self) if of_output else field_texts(self)
 
     def latex(self) -> str:
         """`vector_fields` as LaTeX for amsmath, with those of the output; see also `identification.latex`."""
@@ -250,36 +245,6 @@ class Symmetries:
         from liegg.discovery.about.ask import ask
 
         return ask(self, about, model=model, data=data, output=output, call=call)
-
-    def rank_among(self, others: Sequence[Any]) -> RankTest:
-        """Rank of this model among control models: were its symmetries learned from what the controls did not see?
-
-        For controls that you trained yourself, such as the same network trained in the same way on shuffled targets. One test on
-        the span of the symmetries (of the nearest direction if there is none), as for `controls="reinitialised"`.
-
-        Args:
-            others: results of `liegg.discover` for the control models, with the same data and action; 19 or more for a verdict at
-                the 5 % level. `controls="none"` saves time.
-
-        Raises:
-            ArgumentError: fewer than two, or a result for another action, another target or other data.
-        """
-        from liegg.results.rank_among import rank_among
-
-        return rank_among(self, others)
-
-    def with_verification(self, verification: Any) -> "Symmetries":
-        """The result with what `liegg.verify` returned for it; symmetries that fail at finite size are no longer counted.
-
-        Args:
-            verification: result of `liegg.verify(model, held_out, sym)`.
-
-        Raises:
-            ArgumentError: it is about other generators than the symmetries of this result.
-        """
-        from liegg.results.verified import with_verification
-
-        return with_verification(self, verification)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything a reader or a page needs, as JSON values: finite numbers, strings, lists; infinities and NaN become null.

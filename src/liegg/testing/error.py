@@ -210,7 +210,6 @@ def question(
         action=inputs.action,
         output_action=own,
         outputs="each",
-        seed=0,
         thresholds=Thresholds(),
         run=Run(processes="alone"),
         part=Part(output),

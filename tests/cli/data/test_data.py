@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import save_file
 
 from liegg._utils.errors import ArgumentError, DataError, LieggError, MissingExtraError
 from liegg.cli.data import sizes
-from liegg.cli.data.images import parse_size
-from liegg.cli.data.table import Columns
+from liegg.cli.data.images import parse_size, read_images
+from liegg.cli.data.table import Columns, read_csv
 from liegg.cli.files import first_samples, load_data, load_samples
 
 X = np.random.default_rng(0).normal(size=(20, 3))
@@ -172,3 +173,46 @@ def test_a_folder_of_images(tmp_path: Path):
     (tmp_path / "2.png").write_bytes(b"damaged")
     with pytest.raises(DataError, match=r"2\.png' cannot be read as an image"):
         load_data(str(tmp_path), size="4x4")
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_images_keep_their_scale(tmp_path, bits):
+    true = np.linspace(0, 1, 256).reshape(16, 16)
+    numbers = (true * (2**bits - 1)).round().astype(f"uint{bits}")
+    Image.fromarray(numbers).save(tmp_path / "a.png")
+    read = read_images(tmp_path, (16, 16, 1))
+    np.testing.assert_allclose(read[0, 0], true, atol=1 / 255)
+
+
+def test_images_without_a_range_are_refused(tmp_path):
+    Image.fromarray(np.full((4, 4), 0.5, dtype=np.float32)).save(tmp_path / "a.tiff")
+    with pytest.raises(DataError, match="no stated range"):
+        read_images(tmp_path, (4, 4, 1))
+
+
+def test_images_stand_upright(tmp_path):
+    pixels = np.zeros((20, 40), dtype=np.uint8)
+    pixels[:, :20] = 255
+    turned = Image.Exif()
+    turned[0x0112] = 6  # to be rotated by 90 degrees: the left half is at the top
+    Image.fromarray(pixels).save(tmp_path / "a.png", exif=turned)
+    read = read_images(tmp_path, (20, 10, 1))
+    assert read[0, 0, :8].min() > 0.99
+    assert read[0, 0, -8:].max() < 0.01
+
+
+def test_a_table_of_pandas_with_counted_columns(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("0,1,2\n0.5,1.5,2.5\n1.0,2.0,3.0\n")
+    table = read_csv(path)
+    assert isinstance(table, Columns)
+    assert (table.columns, len(table)) == (["0", "1", "2"], 2)
+    path.write_text("0,1,2\n3,4,5\n")  # counts of something: two samples
+    assert np.array_equal(np.asarray(read_csv(path)), [[0, 1, 2], [3, 4, 5]])
+
+
+def test_the_index_of_pandas_is_no_feature(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text(",a,b\n0,0.5,1.5\n1,2.5,3.5\n")
+    with pytest.raises(DataError, match=r"column 1 has no name.*index=False"):
+        read_csv(path)

@@ -251,7 +251,7 @@ def test_re_initialised_models_stand_beside():
         points(d=2),
         liegg.Linear(2),
         about="rotation",
-        task="classes",
+        target="classes",
         controls="reinitialised",
         run=liegg.Run(control_draws=2),
     )

@@ -53,11 +53,11 @@ def test_the_standard_questions_stay_within_their_share(count):
 
 
 def test_little_data_is_answered_by_derivatives_and_says_so():
-    sym = liegg.discover(network(), images(30), ACTION, task="classes")
+    sym = liegg.discover(network(), images(30), ACTION, target="classes")
     assert len(sym.answers) > 3
     assert all(one.finite is None for one in sym.answers)
     assert diagnoses(sym).count(Diagnosis.MOTIONS_BY_DERIVATIVES) == 1
-    asked = liegg.discover(network(), images(30), ACTION, about="rotation", task="classes")
+    asked = liegg.discover(network(), images(30), ACTION, about="rotation", target="classes")
     finite = asked.answers[0].finite
     assert finite is not None
     assert finite.share is not None
@@ -75,8 +75,10 @@ def test_evaluations_are_counted():
 def test_a_standard_answer_can_be_compared_with_one_that_was_asked():
     """Only the reported size has to agree, not how often samples were moved on the way."""
     x = images(3000)
-    standard = liegg.discover(network(), x, ACTION, task="classes", controls="none")
-    asked = liegg.discover(network(), x, ACTION, about="rotation", task="classes", controls="none")
+    standard = liegg.discover(network(), x, ACTION, target="classes", controls="none")
+    asked = liegg.discover(
+        network(), x, ACTION, about="rotation", target="classes", controls="none"
+    )
     (pair,) = liegg.compare(standard, asked).answers
     assert pair.measure == "predictions"
     assert not pair.smaller
@@ -86,15 +88,15 @@ def test_samples_of_a_loader_come_from_all_of_its_data():
     """The data is sorted; the first batch alone is dark."""
     x = torch.cat([0.1 * images(40), 10 + images(40)])
     loader = DataLoader(TensorDataset(x), batch_size=16)
-    sym = liegg.discover(network(), loader, ACTION, about="rotation", task="values")
-    same = liegg.discover(network(), x, ACTION, about="rotation", task="values")
+    sym = liegg.discover(network(), loader, ACTION, about="rotation", target="values")
+    same = liegg.discover(network(), x, ACTION, about="rotation", target="values")
     moved, others = sym.answers[0].finite, same.answers[0].finite
     assert moved is not None
     assert others is not None
     assert moved.samples == others.samples
     assert Diagnosis.FIRST_BATCH_MOVED not in diagnoses(sym)
     listed = list(x.split(16))
-    sym = liegg.discover(network(), listed, ACTION, about="rotation", task="values")
+    sym = liegg.discover(network(), listed, ACTION, about="rotation", target="values")
     assert Diagnosis.FIRST_BATCH_MOVED in diagnoses(sym)
     moved = sym.answers[0].finite
     assert moved is not None

@@ -52,12 +52,16 @@ def test_layers_are_those_of_the_truncated_networks(name, dtype, outputs):
         function = truncated(model, layer)
         assert_same(
             layer.invariance,
-            liegg.discover(function, x, action, outputs=outputs, seed=7, controls="none"),
+            liegg.discover(
+                function, x, action, outputs=outputs, run=liegg.Run(seed=7), controls="none"
+            ),
             tolerance,
         )
         assert_same(
             layer.unit,
-            liegg.discover(unit(function), x, action, outputs=outputs, seed=7, controls="none"),
+            liegg.discover(
+                unit(function), x, action, outputs=outputs, run=liegg.Run(seed=7), controls="none"
+            ),
             10 * tolerance,
         )
 

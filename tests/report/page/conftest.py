@@ -82,4 +82,4 @@ def classified_images():
     x, weights = normal(40, 3, 6, 6), normal(108, 3, seed=1)
     about = list(liegg.Image().motions((3, 6, 6)))
     model = lambda x: (x.flatten(1) @ weights).tanh()  # noqa: E731
-    return liegg.discover(model, x, liegg.Image(), about=about, task="classes"), x
+    return liegg.discover(model, x, liegg.Image(), about=about, target="classes"), x

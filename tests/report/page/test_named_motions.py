@@ -55,7 +55,7 @@ def test_only_samples_of_the_data_have_labels(classified, plane):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_samples_are_known_in_the_dtype_of_the_model(plane, dtype):
     model = torch.nn.Linear(2, 3).to(dtype)
-    sym = liegg.discover(model, plane, liegg.Linear(2), about="rotation", task="classes")
+    sym = liegg.discover(model, plane, liegg.Linear(2), about="rotation", target="classes")
     for samples in (plane[:4], plane[:4].numpy(), plane[:4].to(dtype)):
         assert None not in motions(sym, samples)["rotation"]["predictions"]
 

@@ -39,7 +39,7 @@ def test_a_large_restriction_is_read_from_the_record():
         lambda x: x.square().sum(1),
         normal(60, 5),
         action,
-        seed=3,
+        run=liegg.Run(seed=3),
         thresholds=liegg.Thresholds(threshold=0.01),
     )
     code = snippet_of(sym, layers=True)
@@ -53,7 +53,10 @@ def test_a_large_restriction_is_read_from_the_record():
     assert "# basis: " in code
     assert "liegg.discover_layers(" in code
     keywords = {str(keyword.arg): ast.unparse(keyword.value) for keyword in call.keywords}
-    assert keywords == {"seed": "3", "thresholds": "liegg.Thresholds(threshold=0.01)"}
+    assert keywords == {
+        "run": "liegg.Run(seed=3)",
+        "thresholds": "liegg.Thresholds(threshold=0.01)",
+    }
 
 
 def test_how_it_ran_is_a_record_of_its_own():

@@ -3,6 +3,7 @@
 import re
 import warnings
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def read_images(folder: Path, size: tuple[int, int, int]) -> np.ndarray:
         DataError: there is no image, one is damaged, or declares more pixels than Pillow allows.
     """
     try:
-        from PIL import Image
+        from PIL import Image, ImageOps
     except ImportError as error:
         raise MissingExtraError(
             "folders of images need Pillow. Install it with: pip install 'liegg[files]'"
@@ -63,8 +64,10 @@ def read_images(folder: Path, size: tuple[int, int, int]) -> np.ndarray:
             with warnings.catch_warnings():
                 warnings.simplefilter("error", Image.DecompressionBombWarning)
                 with Image.open(path) as image:
-                    plain = image.convert("RGB" if channels == 3 else "L")
-                    pixels = np.asarray(plain.resize((width, height), Image.Resampling.BILINEAR))
+                    bright = _eight_bits(
+                        ImageOps.exif_transpose(image), "RGB" if channels == 3 else "L"
+                    )
+                    pixels = np.asarray(bright.resize((width, height), Image.Resampling.BILINEAR))
         except Exception as error:  # Pillow raises many types for damaged files
             raise DataError(
                 f"data '{path}' cannot be read as an image: {one_line(error)}"
@@ -72,3 +75,21 @@ def read_images(folder: Path, size: tuple[int, int, int]) -> np.ndarray:
         pixels = pixels.reshape(height, width, channels)
         images[place] = pixels.transpose(2, 0, 1).astype(np.float32) / 255
     return images
+
+
+def _eight_bits(image: Any, mode: str) -> Any:
+    """An image of Pillow with eight bits per channel; 16 bits keep their scale, which Pillow's own conversion cuts off.
+
+    Raises:
+        ValueError: its numbers have no stated range.
+    """
+    from PIL import Image
+
+    if image.mode.startswith("I;16") or (image.mode == "I" and image.format == "PNG"):
+        numbers = np.asarray(image).astype(np.float64) / 257
+        image = Image.fromarray(numbers.round().clip(0, 255).astype(np.uint8))
+    elif image.mode in ("I", "F"):
+        raise ValueError(
+            f"pixels of mode {image.mode!r} have no stated range; save 8 or 16 bits per channel, or a .npy array"
+        )
+    return image.convert(mode)

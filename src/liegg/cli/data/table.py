@@ -41,16 +41,20 @@ class Columns:
 def read_csv(path: Path) -> Columns | np.ndarray:
     """Numbers separated by commas, one sample per line; a first line of names labels the columns.
 
+    The first line 0,1,2,... is a line of names too, as pandas writes it, unless the second one holds whole numbers alone.
+
     Raises:
         DataError: an entry is not a number, lines have different lengths, or there is no line.
     """
     check_fits(path, path.stat().st_size)
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            first = next(csv.reader([file.readline(LONGEST_HEADER)]), [])
-            named = not all(map(_is_number, first))
-            if not named:
-                file.seek(0)
+            first, second = (next(csv.reader([file.readline(LONGEST_HEADER)]), []) for _ in "12")
+            counted = first == [str(i) for i in range(len(first))] and not _are_counts(second)
+            named = counted or not all(map(_is_number, first))
+            file.seek(0)
+            if named:
+                file.readline()
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "loadtxt: input contained no data", UserWarning)
                 values = np.loadtxt(file, delimiter=",", ndmin=2, comments=None, encoding=None)
@@ -65,6 +69,7 @@ def read_csv(path: Path) -> Columns | np.ndarray:
     if not named:
         return values
     labels = [label.strip() for label in first]
+    _check_labels(path, labels)
     if len(labels) != values.shape[1]:
         raise DataError(
             f"data '{path}' has {len(labels)} names for {values.shape[1]} columns of numbers."
@@ -101,7 +106,23 @@ def read_parquet(path: Path) -> Columns:
             )
     if not columns or not len(columns[0]):
         raise DataError(f"data '{path}' holds no row.")
+    _check_labels(path, list(table.column_names))
     return Columns(list(table.column_names), np.stack([c.astype("float64") for c in columns], 1))
+
+
+def _check_labels(path: Path, labels: list[str]) -> None:
+    """Refuse a column without a name, which is usually the index of a DataFrame, and no feature."""
+    for place, label in enumerate(labels, 1):
+        if not label or label.startswith("__index_level_"):
+            raise DataError(
+                f"data '{path}': column {place} has no name. If it is the index that pandas writes, save the file "
+                "without it (index=False); otherwise name it."
+            )
+
+
+def _are_counts(texts: list[str]) -> bool:
+    """Whether all entries of a line are whole numbers: a first line 0, 1, 2, ... may then be a sample."""
+    return all(text.strip().lstrip("+-").isdigit() for text in texts)
 
 
 def _is_number(text: str) -> bool:

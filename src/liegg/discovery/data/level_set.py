@@ -9,6 +9,7 @@ from torch import Tensor
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.discover import discover
+from liegg.discovery.run import Run
 from liegg.results.symmetries import Symmetries
 
 NO_EFFECT = 1e12
@@ -47,8 +48,7 @@ def level_set_symmetries(
         action,
         thresholds=replace(thresholds, effect=NO_EFFECT),
         held_out=held_out,
-        groups=groups,
-        seed=seed,
+        run=Run(groups=groups, seed=seed),
         about=(),
         controls="random",
     )

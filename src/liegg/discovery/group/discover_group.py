@@ -1,5 +1,6 @@
 """The verb: a model and data in, finite symmetries beyond the continuous ones out."""
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -108,9 +109,8 @@ def discover_group(
             target=target,
             output=output,
             about=(),
-            seed=seed,
             thresholds=thresholds,
-            run=run,
+            run=replace(run or Run(), seed=seed),
         )
     with seeded(seed), torch.inference_mode(False), torch.no_grad(), eval_view(model) as function:
         searched, judged = read(

@@ -21,7 +21,7 @@ from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.analyse import analyse, conclude, reading
 from liegg.discovery.discover import ADVICE
-from liegg.discovery.first_batch import hidden_from
+from liegg.discovery.first_batch import FirstLook, hidden_from
 from liegg.discovery.layers.hooks import Layer, Network, network_of, truncate
 from liegg.discovery.layers.select import Layers, Selection, parse_selection, select_layers
 from liegg.discovery.layers.streaming import LayerPass, stream_layers
@@ -143,9 +143,8 @@ def discover_layers(
             action=given.action,
             output_action=output_action,
             outputs=outputs,
-            seed=seed,
             thresholds=thresholds,
-            run=run,
+            run=replace(run, seed=seed),
         )
         return _analyse_layers(given.model, request, selection)
 
@@ -205,7 +204,7 @@ def _plan_layers(
             network, first, lambda call, module: selection.pick(call, module, network)
         )
         layers, notes = select_layers(calls, selection, network)
-        plans = {layer.name: _row_plan(layer, outputs, request.seed) for layer in layers}
+        plans = {layer.name: _row_plan(layer, outputs, request.run.seed) for layer in layers}
         output_actions = _output_actions(layers, request.output_action, request.action)
         distinct = [layer for layer in layers if not layer.same]
         tangents = plan_tangents(network, action, first, distinct, writes=writes)
@@ -305,7 +304,7 @@ def _solve_layer(
             sums=sums._replace(parts=None),  # what is found is decided without intervals
             request=request,
             batch_size=size,
-            hidden=hidden,
+            seen=FirstLook(hidden=hidden),
         )
         result = solve(steps)
         if result.accumulated.solution.sensitivity > 0 or not len(result.defects):

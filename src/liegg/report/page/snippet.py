@@ -1,6 +1,7 @@
 """Code that repeats an analysis."""
 
 from dataclasses import asdict
+from typing import Any
 
 from liegg.decision.controls import CONTROL_DRAWS
 from liegg.decision.thresholds import Thresholds
@@ -61,7 +62,7 @@ def _keywords(sym: Symmetries) -> dict[str, str]:
     keywords: dict[str, str] = {}
     if sym.output_action is not None:
         keywords["output_action"] = sym.output_action.code() or "output_action"
-    for name, default in (("outputs", "each"), ("target", None), ("output", None), ("seed", 0)):
+    for name, default in (("outputs", "each"), ("target", None), ("output", None)):
         if (value := sym.settings.get(name, default)) != default:
             keywords[name] = name if is_function(value) else repr(value)
     if (about := _about(sym)) is not None:
@@ -72,7 +73,9 @@ def _keywords(sym: Symmetries) -> dict[str, str]:
         keywords["controls"] = '"reinitialised"'
     elif sym.controls.random is None:
         keywords["controls"] = '"none"'
-    run = {} if bottom is None else {"bottom": bottom.requested}
+    run: dict[str, Any] = {} if bottom is None else {"bottom": bottom.requested}
+    if seed := sym.settings.get("seed", 0):
+        run["seed"] = seed
     if reinitialised is not None and len(reinitialised.along) != CONTROL_DRAWS:
         run["control_draws"] = len(reinitialised.along)
     for name, values in (("thresholds", _thresholds(sym)), ("run", run)):

@@ -113,9 +113,8 @@ def layer_errors(
         action=action,
         output_action=None,
         outputs="each",
-        seed=seed,
         thresholds=Thresholds(),
-        run=Run(),
+        run=Run(seed=seed),
         about=about,
         task=task,
     )
