@@ -75,8 +75,9 @@ class Packed:
         start, stop = self.start + start, self.start + min(stop, len(self))
         if self.chunk is not None:
             return self.layout.pack({path: leaf[start:stop] for path, leaf in self.chunk.items()})
-        samples = [self.reader.chunk(self.data[i]) for i in range(start, stop)]
-        return self.layout.pack(_joined(samples))
+        chunks = (self.reader.chunk(self.data[i]) for i in range(start, stop))
+        samples = [{path: one[0] for path, one in chunk.items()} for chunk in chunks]
+        return self.layout.pack(joined_samples(samples))
 
     def __iter__(self) -> Iterator[Float[Tensor, "b D"]]:
         for element in self.data:
@@ -117,42 +118,29 @@ def first_element(data: Any, paths: Iterable[Any] = ()) -> tuple[Any, bool]:
     )
 
 
-def pack_data(
-    data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False, scan: bool = True
-) -> tuple[Packed, Any]:
+def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> tuple[Packed, Any]:
     """Structured data as rows, and its first element, which models are called like.
+
+    All of the data is looked at first, because sizes may vary.
 
     Args:
         data: the user's data.
         moves: for every path that is moved, whether its action accepts a shape.
         clouds: as for `reader_for`.
-        scan: whether sizes may vary, so that all of the data is looked at first.
     """
     element, complete = first_element(data, moves)
     reader = reader_for(element, moves, complete=complete, clouds=clouds)
-    chunk = reader.chunk(element) if complete else None
-    shapes: dict[str, set[tuple[int, ...]]] = {}
-    first = chunk if chunk is not None else reader.chunk(element)
-    sources: Iterable[Chunk] = [first]
-    if chunk is None and (scan or _is_list(data)):
-        sources = map(reader.chunk, _all(data))
-    for number, one in enumerate(sources):
+    first, shapes = reader.chunk(element), {}
+    elements = map(data.__getitem__, range(len(data))) if _is_indexed(data) else data
+    for number, one in enumerate([first] if complete else map(reader.chunk, elements)):
         _note_shapes(shapes, one, number)
     tree = reader.tree(element)
     layout = Layout.of(
         [_leaf(path, values, shapes[path], reader, tree) for path, values in first.items()],
-        points=_points(reader, first),
+        points=reader.paths[0] if first[reader.paths[0]][0].ndim > 1 else None,
     )
     layout = replace(layout, leaves=tuple(_with_mask(leaf, layout) for leaf in layout.leaves))
-    return Packed(data, reader, layout, chunk), tree
-
-
-def _joined(samples: Sequence[Chunk]) -> Chunk:
-    return joined_samples([{path: one[0] for path, one in sample.items()} for sample in samples])
-
-
-def _all(data: Any) -> Iterable[Any]:
-    return map(data.__getitem__, range(len(data))) if _is_indexed(data) else data
+    return Packed(data, reader, layout, first if complete else None), tree
 
 
 def _note_shapes(shapes: dict[str, set[tuple[int, ...]]], chunk: Chunk, number: int) -> None:
@@ -164,12 +152,8 @@ def _note_shapes(shapes: dict[str, set[tuple[int, ...]]], chunk: Chunk, number: 
             "of them only. Every sample needs the same ones."
         )
     for path, values in chunk.items():
-        each = (
-            {tuple(values.shape[1:])}
-            if isinstance(values, Tensor)
-            else {tuple(v.shape) for v in values}
-        )
-        shapes.setdefault(path, set()).update(each)
+        samples = values[:1] if isinstance(values, Tensor) else values  # stacked ones are alike
+        shapes.setdefault(path, set()).update(tuple(one.shape) for one in samples)
 
 
 def _leaf(
@@ -221,12 +205,6 @@ def _join(path: str, one: Tensor, reader: Reader, tree: Any) -> tuple[int | None
     return axis % one.ndim, indexes
 
 
-def _points(reader: Reader, first: Chunk) -> str | None:
-    """The first leaf that is moved, if it has an axis of points."""
-    path = reader.paths[0]
-    return path if first[path][0].ndim > 1 else None
-
-
 def _with_mask(leaf: Leaf, layout: Layout) -> Leaf:
     """A leaf that is moved, with the mask of its points.
 
@@ -256,10 +234,6 @@ def _is_indexed(data: Any) -> bool:
     """Whether elements can be indexed."""
     mapped = isinstance(data, Dataset) and not isinstance(data, IterableDataset)
     return isinstance(data, list | tuple) or (mapped and hasattr(data, "__len__"))
-
-
-def _is_list(data: Any) -> bool:
-    return isinstance(data, list | tuple)
 
 
 def _is_sample(data: Any, paths: tuple[str, ...]) -> bool:

@@ -169,13 +169,13 @@ def find(tree: Any, path: Any) -> str:
         'graph.pos'
     """
     text, all_leaves = str(path), dict(leaves(tree))
+    if text in all_leaves and is_numeric(all_leaves[text]):
+        return text
     if "" in all_leaves:  # the tree is a leaf
         raise ArgumentError(
             f"{text!r} cannot be moved: samples are plain arrays, whose parts have no names. Leave the name out: pass the "
             "action alone, without --moves on the command line."
         )
-    if text in all_leaves and is_numeric(all_leaves[text]):
-        return text
     paths = [name for name, leaf in all_leaves.items() if is_numeric(leaf)]
     if text in all_leaves:
         problem = f"there is a {type(all_leaves[text]).__name__} there, not a tensor"
