@@ -19,6 +19,9 @@ Kind = Literal["sample", "batch", "graphs"]
 BATCH, POINTER = "batch", "ptr"
 """Leaves of joined graphs: the graph of every node, and where each graph begins."""
 
+MASK, PADDING = "mask", "pad"
+"""Part of the name of a leaf that says which points exist, and of one that is true for padding instead."""
+
 
 @dataclass(frozen=True)
 class Reader:

@@ -12,11 +12,10 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from liegg._utils.diagnoses import Remark
-from liegg.inputs.structure.elements import BATCH, POINTER
-from liegg.inputs.structure.fold import fold
+from liegg.inputs.structure.elements import BATCH, MASK, POINTER
 from liegg.inputs.structure.layout import Layout
 from liegg.inputs.structure.tree import branches, is_graph, leaves, rebuild
-from liegg.inputs.structure.unpack import MASK, MODES, Call
+from liegg.inputs.structure.unpack import MODES, Call, fold
 
 Custom = Callable[[Any, Any], Any]
 """How to call a model, as the user says it: a function of the model and a batch."""

@@ -9,15 +9,17 @@ from torch import Tensor
 from torch.utils.data import Dataset, IterableDataset
 
 from liegg._utils.errors import DataError, EmptyDataError, OneShotDataError, ShapeError
-from liegg.inputs.structure.elements import Fit, Reader, indexes_points, joined_samples, reader_for
+from liegg.inputs.structure.elements import (
+    MASK,
+    PADDING,
+    Fit,
+    Reader,
+    indexes_points,
+    joined_samples,
+    reader_for,
+)
 from liegg.inputs.structure.layout import Chunk, Layout, Leaf
 from liegg.inputs.structure.tree import is_graph, is_numeric, is_tree, leaves
-
-MASK = "mask"
-"""Part of the name of a leaf that says which points exist."""
-
-PADDING = "pad"
-"""Part of the name of a mask that is true for padding."""
 
 
 @dataclass(frozen=True, eq=False)
