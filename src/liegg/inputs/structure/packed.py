@@ -6,9 +6,9 @@ from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
-from torch.utils.data import Dataset, IterableDataset
 
-from liegg._utils.errors import DataError, EmptyDataError, OneShotDataError, ShapeError
+from liegg._utils.errors import DataError, ShapeError
+from liegg.inputs.checked_batch import check_reiterable, is_map_style, no_samples
 from liegg.inputs.structure.elements import (
     MASK,
     PADDING,
@@ -96,28 +96,16 @@ def first_element(data: Any, paths: Iterable[Any] = ()) -> tuple[Any, bool]:
     Raises:
         DataError: data that cannot be read again, or is empty.
     """
-    if isinstance(data, Iterator):
-        raise OneShotDataError(
-            f"data is a one-shot {type(data).__name__}: it can be read only once. Pass list(data), a Dataset, "
-            "a DataLoader, or an object whose __iter__ starts again."
-        )
+    check_reiterable(data)
     if isinstance(data, Tensor) or is_tree(data) or _is_sample(data, tuple(map(str, paths))):
         return data, True
-    if _is_indexed(data):
-        if not len(data):
-            raise EmptyDataError(
-                f"the data holds no sample ({type(data).__name__}). Pass at least one."
-            )
-        return data[0], False
-    if isinstance(data, Iterable):
-        for element in data:
-            return element, False
-        raise EmptyDataError(
-            f"the data holds no sample ({type(data).__name__}). Pass at least one."
+    if not isinstance(data, Iterable) and not _is_indexed(data):
+        raise DataError(
+            f"data is a {type(data).__name__}; expected a tree of tensors, a list of samples, a Dataset or a DataLoader."
         )
-    raise DataError(
-        f"data is a {type(data).__name__}; expected a tree of tensors, a list of samples, a Dataset or a DataLoader."
-    )
+    for element in elements_of(data):
+        return element, False
+    raise no_samples(data)
 
 
 def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> tuple[Packed, Any]:
@@ -133,8 +121,8 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
     element, complete = first_element(data, moves)
     reader = reader_for(element, moves, complete=complete, clouds=clouds)
     first, shapes = reader.chunk(element), {}
-    elements = map(data.__getitem__, range(len(data))) if _is_indexed(data) else data
-    for number, one in enumerate([first] if complete else map(reader.chunk, elements)):
+    chunks = [first] if complete else map(reader.chunk, elements_of(data))
+    for number, one in enumerate(chunks):
         _note_shapes(shapes, one, number)
     tree = reader.tree(element)
     layout = Layout.of(
@@ -143,6 +131,11 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
     )
     layout = replace(layout, leaves=tuple(_with_mask(leaf, layout) for leaf in layout.leaves))
     return Packed(data, reader, layout, first if complete else None), tree
+
+
+def elements_of(data: Any) -> Iterable[Any]:
+    """The elements of the data, in order."""
+    return map(data.__getitem__, range(len(data))) if _is_indexed(data) else data
 
 
 def _note_shapes(shapes: dict[str, set[tuple[int, ...]]], chunk: Chunk, number: int) -> None:
@@ -234,8 +227,7 @@ def _with_mask(leaf: Leaf, layout: Layout) -> Leaf:
 
 def _is_indexed(data: Any) -> bool:
     """Whether elements can be indexed."""
-    mapped = isinstance(data, Dataset) and not isinstance(data, IterableDataset)
-    return isinstance(data, list | tuple) or (mapped and hasattr(data, "__len__"))
+    return isinstance(data, list | tuple) or is_map_style(data)
 
 
 def _is_sample(data: Any, paths: tuple[str, ...]) -> bool:
