@@ -7,13 +7,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.device import call_within_memory, layout
+from liegg._utils.device import call_within_memory
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
-from liegg.polarization.output_sketch import combine
+from liegg.polarization.finite.differences import difference_rows, group_motions
 from liegg.polarization.plan import Plan
 from liegg.polarization.rows import polarize
 
@@ -64,14 +64,10 @@ def squared_changes(
     rows, y = polarize(model, action, x, plan)
     rows = rows[..., moving.to(x.device)].cpu()
     promised = (rows * steps[moving]).square().sum(1).mean(0)
-    motions = torch.diag(steps)[moving].to(x)
-    moved = action.act_all(torch.cat([motions, -motions]), x).flatten(0, 1)
-    replies = model(moved.to(x.dtype, memory_format=layout(x))).detach()
-    ahead, behind = replies.unflatten(0, (2, -1))
-    changes = (ahead - behind).unflatten(0, (len(moving), len(x))) / 2
-    found = combine(changes, plan.outputs, seed=plan.seed)
-    size = float(y.double().square().sum(1).mean())
-    return promised, found.square().sum(2).mean(1).cpu(), size
+    motions = group_motions(action, x, steps, len(moving))
+    moved = difference_rows(model, x, motions, outputs=plan.outputs, seed=plan.seed).cpu()
+    found = (moved * steps[moving]).square().sum(1).mean(0)
+    return promised, found, float(y.double().square().sum(1).mean())
 
 
 def _compared(

@@ -10,7 +10,7 @@ from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
 from liegg.polarization import r_factor
-from liegg.polarization.finite.differences import difference_rows
+from liegg.polarization.finite.differences import difference_rows, straight_motions
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.rounding_noise import Scatter
 
@@ -68,7 +68,9 @@ def difference_errors(
     """
     x = x[evenly_spaced(x, error_samples(action.size, rows))]
     one, two, four = (
-        difference_rows(model, action, x, times * steps, outputs=outputs, seed=seed).cpu()
+        difference_rows(
+            model, x, straight_motions(action, x, times * steps), outputs=outputs, seed=seed
+        ).cpu()
         for times in (1, 2, 4)
     )
     finite = (one + two).isfinite().flatten(1).all(1)

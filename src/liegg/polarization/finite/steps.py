@@ -20,7 +20,7 @@ from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.difference_quotient import along
 from liegg.inputs.model import Model
-from liegg.polarization.finite.differences import difference_rows, lengths
+from liegg.polarization.finite.differences import difference_rows, lengths, straight_motions
 from liegg.polarization.finite.noise import POINTS, noise_level, still_share
 from liegg.polarization.output_sketch import Outputs, combine
 
@@ -219,7 +219,8 @@ def _quotients(
 ) -> Float[Tensor, "s k g"]:
     """Difference quotients; NaN if the model fails there: moved samples need not be valid."""
     try:
-        return difference_rows(model, action, x, steps, outputs=outputs, seed=seed).cpu()
+        motions = straight_motions(action, x, steps)
+        return difference_rows(model, x, motions, outputs=outputs, seed=seed).cpu()
     except torch.OutOfMemoryError:
         raise
     except Exception:
