@@ -16,7 +16,12 @@ from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.inputs.model import Model
 from liegg.inputs.probe import PROBE_SAMPLES
-from liegg.polarization.finite.differences import difference_rows, group_motions, straight_motions
+from liegg.polarization.finite.differences import (
+    difference_rows,
+    group_motions,
+    random_direction,
+    straight_motions,
+)
 from liegg.polarization.finite.steps import choose_steps
 from liegg.polarization.output_sketch import Outputs, combine, cotangents
 from liegg.polarization.plan import Plan, Route
@@ -248,7 +253,7 @@ def _why_not(
 def _rounding(model: Model, action: Action, x: Tensor) -> float:
     """Rounding of the test rows: of cancelling terms of the gradient, and of large outputs."""
     eps = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
-    motion = action.field(_test_direction(action).to(x), x).double().flatten(1).norm(dim=1)
+    motion = action.field(random_direction(action).to(x), x).double().flatten(1).norm(dim=1)
     with torch.no_grad():
         length = action.moving(x).double().flatten(1).norm(dim=1)
         length = length.clamp_min(torch.finfo(torch.float64).tiny)
@@ -352,7 +357,7 @@ def _test_rows(
     model: Model, action: Action, x: Tensor, route: Route, together: int, count: int
 ) -> Float[Tensor, " b"]:
     """Rows of random combinations of the outputs along one random direction, for any route."""
-    h = _test_direction(action)
+    h = random_direction(action)
     trial = Plan(min(count, math.prod(model.output_shape)), route, together=min(together, 2))
     if route == "jvp":
         tangents = action.field(h.to(x), x).expand(trial.together, *x.shape)
@@ -361,7 +366,3 @@ def _test_rows(
     else:
         rows = _reverse(model, action, x, trial)[1] @ h.to(device=x.device)
     return rows.flatten()
-
-
-def _test_direction(action: Action) -> Float[Tensor, " g"]:
-    return torch.randn(action.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

@@ -76,3 +76,8 @@ def lengths(action: Action, x: Float[Tensor, "b ..."]) -> Float[Tensor, " g"]:
     """Root mean square length of the motion of samples by each candidate."""
     squares = [float(one.square().sum()) / len(x) for one in tangents(action, x)]
     return torch.tensor(squares, dtype=torch.float64).sqrt()
+
+
+def random_direction(action: Action) -> Float[Tensor, " g"]:
+    """One direction among the candidates, the same at every call."""
+    return torch.randn(action.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

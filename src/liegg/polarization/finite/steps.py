@@ -20,7 +20,12 @@ from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.difference_quotient import along
 from liegg.inputs.model import Model
-from liegg.polarization.finite.differences import difference_rows, lengths, straight_motions
+from liegg.polarization.finite.differences import (
+    difference_rows,
+    lengths,
+    random_direction,
+    straight_motions,
+)
 from liegg.polarization.finite.noise import POINTS, noise_level, still_share
 from liegg.polarization.output_sketch import Outputs, combine
 
@@ -109,8 +114,9 @@ def choose_steps(
     spread = _spread(action, x[evenly_spaced(x, SPREAD_SAMPLES)])
     some = x[evenly_spaced(x, SAMPLES)]
     unit = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
+    trial = _Trial(model, action, some, outputs, seed, unit)
     try:
-        noise = _noise(model, action, some, spread, unit, outputs, seed)
+        noise = _noise(trial, spread)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # whatever a model does beside its samples
@@ -121,7 +127,7 @@ def choose_steps(
         share = LONGEST / RATIO**rung
         if rung > 2 and (share < CLOSE_UNITS * unit or ladder.settled(noise)):
             break
-        ladder.quotients.append(_quotients(model, action, some, share * scale, outputs, seed))
+        ladder.quotients.append(trial.quotients(share * scale))
         ladder.steps.append(share * scale)
         ladder.shares.append(share)
     errors = ladder.errors(noise)
@@ -136,10 +142,9 @@ def choose_steps(
     if steepness > 0:
         short = max(noise / (math.sqrt(2) * SHARP * steepness), CLOSE_UNITS * unit * spread)
         length = min(length, short)
-    piecewise = _is_piecewise(model, action, some, scale, unit, outputs, seed)
+    piecewise = _is_piecewise(trial, scale)
     slope, slope_noise = (None, 0.0) if piecewise else _slope(model, some, length, noise)
-    with torch.no_grad():
-        size = float(combine(model(some)[None], outputs, seed=seed).square().sum(2).mean().sqrt())
+    size = float(trial.outputs_at(some).square().sum(2).mean().sqrt())
     relative = noise / size if size > 0 else 0.0
     return Steps(chosen, relative, noise, length, slope, slope_noise, piecewise)
 
@@ -150,6 +155,48 @@ def _fails(model: Model, reason: str) -> ModelError:
         f"{model.name} fails when samples are moved a little ({reason}), so that there are no finite "
         "differences. Check that it accepts samples near those of the data."
     )
+
+
+class _Trial(NamedTuple):
+    """A few samples at which steps are tried.
+
+    Attributes:
+        model: the probed model.
+        action: the candidates.
+        x: the samples.
+        outputs: which outputs get rows of their own.
+        seed: of random combinations.
+        unit: rounding unit of the model's arithmetic.
+    """
+
+    model: Model
+    action: Action
+    x: Float[Tensor, "s ..."]
+    outputs: Outputs
+    seed: int
+    unit: float
+
+    def outputs_at(self, places: Float[Tensor, "s ..."]) -> Float[Tensor, "1 s k"]:
+        """Outputs, or combinations of them, at places near the samples."""
+        with torch.no_grad():
+            y = self.model(places.to(self.x.dtype))
+        return combine(y[None], self.outputs, seed=self.seed)
+
+    def quotients(self, steps: Float[Tensor, " g"]) -> Float[Tensor, "s k g"]:
+        """Difference quotients; NaN if the model fails there: moved samples need not be valid."""
+        motions = straight_motions(self.action, self.x, steps)
+        try:
+            return difference_rows(
+                self.model, self.x, motions, outputs=self.outputs, seed=self.seed
+            ).cpu()
+        except torch.OutOfMemoryError:
+            raise
+        except Exception:
+            width = 1 if self.outputs == "sum" else math.prod(self.model.output_shape)
+            width = self.outputs if isinstance(self.outputs, int) else width
+            return torch.full(
+                (len(self.x), width, self.action.size), torch.nan, dtype=torch.float64
+            )
 
 
 class _Ladder(NamedTuple):
@@ -207,64 +254,38 @@ class _Ladder(NamedTuple):
 
 def _spread(action: Action, x: Float[Tensor, "b ..."]) -> float:
     """Root mean square distance of samples from their mean, in what the candidates move; their size if all are equal."""
-    h = torch.randn(action.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    moved = (action.field(h.to(x.device), x.double()) != 0).flatten(1).any(0)
-    flat = x.double().flatten(1)[:, moved]
+    x = x.double()
+    moved = (action.field(random_direction(action).to(x), x) != 0).flatten(1).any(0)
+    flat = x.flatten(1)[:, moved]
     about = float((flat - flat.mean(0)).square().sum(1).mean().sqrt())
     return about or float(flat.square().sum(1).mean().sqrt()) or 1.0
 
 
-def _quotients(
-    model: Model, action: Action, x: Tensor, steps: Tensor, outputs: Outputs, seed: int
-) -> Float[Tensor, "s k g"]:
-    """Difference quotients; NaN if the model fails there: moved samples need not be valid."""
-    try:
-        motions = straight_motions(action, x, steps)
-        return difference_rows(model, x, motions, outputs=outputs, seed=seed).cpu()
-    except torch.OutOfMemoryError:
-        raise
-    except Exception:
-        width = 1 if outputs == "sum" else math.prod(model.output_shape)
-        width = outputs if isinstance(outputs, int) else width
-        return torch.full((len(x), width, action.size), torch.nan, dtype=torch.float64)
-
-
-def _noise(
-    model: Model,
-    action: Action,
-    x: Float[Tensor, "s ..."],
-    spread: float,
-    unit: float,
-    outputs: Outputs,
-    seed: int,
-) -> float:
+def _noise(trial: _Trial, spread: float) -> float:
     """Standard deviation of the noise of the outputs, along one random motion of each sample."""
-    drawn = torch.Generator().manual_seed(0)
-    h = torch.randn(action.size, generator=drawn, dtype=torch.float64).to(x.device)
-    way = action.field(h, x.double())
+    x, action = trial.x.double(), trial.action
+    way = action.field(random_direction(action).to(x), x)
     size = float(way.flatten(1).square().sum(1).mean().sqrt())
 
     def values(close: float) -> Float[Tensor, "m s k"]:
         step = close * spread / size if size > 0 else 0.0
-        with torch.no_grad():
-            places = [(x.double() + i * step * way).to(x.dtype) for i in range(POINTS)]
-            return combine(torch.stack([model(place) for place in places]), outputs, seed=seed)
+        return torch.cat([trial.outputs_at(x + i * step * way) for i in range(POINTS)])
 
-    close = max(CLOSE, CLOSE_UNITS * unit)
+    closest = CLOSE_UNITS * trial.unit
+    close = max(CLOSE, closest)
     table = values(close)
     while float(still_share(table).mean()) > STILL and close < WIDEST and size > 0:
         close *= WIDER
         table = values(close)
     level, output = _level(table), float(table.square().sum(2).mean().sqrt())
     # Noise does not depend on the distance; a function with steep features does.
-    while level > LARGE * output and close / WIDER >= CLOSE_UNITS * unit:
+    while level > LARGE * output and close / WIDER >= closest:
         close /= WIDER
         nearer = _level(values(close))
         if nearer > level / FALLS:
             break
         level = nearer
-    finest = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
-    return max(level, ROUNDED * finest * output)
+    return max(level, ROUNDED * trial.unit * output)
 
 
 def _level(table: Float[Tensor, "m s k"]) -> float:
@@ -286,20 +307,9 @@ def _slope(model: Model, x: Tensor, length: float, noise: float) -> tuple[float,
     return float(slopes.square().sum(1).mean()), numbers * noise**2 / (2 * length**2)
 
 
-def _is_piecewise(
-    model: Model,
-    action: Action,
-    x: Tensor,
-    scale: Float[Tensor, " g"],
-    unit: float,
-    outputs: Outputs,
-    seed: int,
-) -> bool:
+def _is_piecewise(trial: _Trial, scale: Float[Tensor, " g"]) -> bool:
     """Whether short steps mostly change nothing, exactly, although long ones do."""
-    short = max(PIECEWISE, PIECEWISE_UNITS * unit)
-    near, far = (
-        (_quotients(model, action, x, share * scale, outputs, seed) != 0).any(1)
-        for share in (short, LONGEST)
-    )
+    short = max(PIECEWISE, PIECEWISE_UNITS * trial.unit)
+    near, far = ((trial.quotients(share * scale) != 0).any(1) for share in (short, LONGEST))
     changing = int(far.sum())
     return changing > 0 and int((near & far).sum()) < (1 - STILL) * changing
