@@ -33,7 +33,7 @@ from liegg.inputs.pieces import (
     pieces_of,
     read_pieces,
     restored_generators,
-    sample_range,
+    select,
 )
 from liegg.inputs.structure.packed import Packed
 from liegg.inputs.structure.tree import is_tree
@@ -111,11 +111,7 @@ class Batches:
             count: how many.
         """
         places = torch.linspace(0, len(self.source) - 1, count, dtype=torch.float64).long().tolist()
-        if isinstance(self.source, Tensor | np.ndarray):
-            return replace(self, source=self.source[places])
-        if self.packed:
-            return replace(self, source=self.source.chosen(places))
-        return replace(self, source=Subset(self.source, places))
+        return replace(self, source=select(self.source, places))
 
     def prepared(self, dtype: torch.dtype | None, device: torch.device | None) -> "Batches":
         """The same data for a model of this dtype on this device; arrays get their batch size."""
@@ -168,7 +164,9 @@ class Batches:
         in_order, check = self.count is None, DeferredCheck()
         first, shape, is_first = 0 if in_order else self.start, None, True
         with restored_generators(self.source.data if self.packed else self.source):
-            source = sample_range(self.source, self.start, self.stop)
+            source, every = self.source, self.start == 0 and self.stop is None
+            if not in_order and not every:
+                source = select(source, slice(self.start, self.stop))
             for index, raw in enumerate(read_pieces(pieces_of(source, self.size, self.device))):
                 batch = as_tensor(inputs_of(raw), first)
                 if batch.shape[0] == 0:

@@ -46,15 +46,13 @@ def numbers_per_sample(source: Any) -> int | None:
     return source.layout.width if isinstance(source, Packed) and source.indexed else None
 
 
-def sample_range(source: Any, start: int, stop: int | None) -> Any:
-    """A range of the samples if they can be indexed; else all of them."""
-    if (start == 0 and stop is None) or not is_indexed(source):
-        return source
+def select(source: Any, places: slice | list[int]) -> Any:
+    """Some samples of data that can be indexed, as data of their own."""
     if isinstance(source, Tensor | np.ndarray):
-        return source[start:stop]
+        return source[places]
     if isinstance(source, Packed):
-        return source.part(start, stop)
-    return Subset(source, range(len(source))[start:stop])
+        return source.select(places)
+    return Subset(source, range(len(source))[places] if isinstance(places, slice) else places)
 
 
 def pieces_of(source: Any, size: int | None, device: torch.device | None) -> Iterable[Any]:

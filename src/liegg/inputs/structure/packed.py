@@ -55,13 +55,11 @@ class Packed:
             stop = len(self.data) if self.chunk is None else len(next(iter(self.chunk.values())))
         return stop - self.start
 
-    def part(self, start: int, stop: int | None) -> "Packed":
-        """A range of the samples, as slices do it."""
-        first, last, _ = slice(start, stop).indices(len(self))
-        return replace(self, start=self.start + first, stop=self.start + max(first, last))
-
-    def chosen(self, places: Sequence[int]) -> "Packed":
+    def select(self, places: slice | list[int]) -> "Packed":
         """Some of the samples, as data of their own."""
+        if isinstance(places, slice):
+            first, last, _ = places.indices(len(self))
+            return replace(self, start=self.start + first, stop=self.start + max(first, last))
         places = [self.start + place for place in places]
         if self.chunk is None:
             some = [self.data[place] for place in places]
