@@ -10,7 +10,7 @@ from cases import mlp, normal
 from liegg._utils.diagnoses import Diagnosis, as_remark
 from liegg.polarization import sample_sketch
 from liegg.polarization.sample_digest import sample_hashes
-from liegg.polarization.sample_sketch import SIZE, clusters, distinct
+from liegg.polarization.sample_sketch import SKETCH_SIZE, clusters, distinct
 
 
 def sketch_of(x, size=None):
@@ -38,7 +38,7 @@ def test_it_depends_neither_on_the_order_nor_on_the_batches_nor_on_who_reads(see
         merged = sample_sketch.merge(half, merged)
     assert equal(merged, whole)
     kept = whole.hashes.tolist()
-    assert kept == sorted({*sample_hashes(x).tolist()})[:SIZE]
+    assert kept == sorted({*sample_hashes(x).tolist()})[:SKETCH_SIZE]
 
 
 def test_places_are_those_of_the_samples():
@@ -61,7 +61,7 @@ def test_many_numbers_are_projected_with_their_distances():
 @pytest.mark.parametrize("count", [50, 1000, 20_000])
 def test_different_samples_are_counted(count, copies):
     x = normal(count, 2).repeat(copies, 1)
-    error = 1e-12 if count < SIZE or copies == 1 else 0.25
+    error = 1e-12 if count < SKETCH_SIZE or copies == 1 else 0.25
     assert distinct(sketch_of(x, 5000), len(x)) == pytest.approx(count, rel=error)
 
 

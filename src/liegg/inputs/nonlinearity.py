@@ -12,7 +12,7 @@ from liegg._utils.device import call_within_memory
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
 
-PAIRS = 256
+MIDPOINT_PAIRS = 256
 """Pairs of samples at whose midpoints the model is evaluated."""
 
 
@@ -21,7 +21,7 @@ def nonlinearity(
     x: Float[Tensor, "b ..."],
     *,
     movable: Bool[Tensor, "b ..."] | None = None,
-    pairs: int = PAIRS,
+    pairs: int = MIDPOINT_PAIRS,
 ) -> float | None:
     r"""Squared deviation of the model from its linear interpolation, at midpoints between samples.
 

@@ -29,10 +29,10 @@ from liegg.inputs.output_field import with_field
 PROBE_SAMPLES = 3
 """Samples on which a model is probed: one of them has neighbours on both sides."""
 
-LARGEST = 1e75
+LARGEST_INPUT = 1e75
 """Numbers up to this, and down to its inverse, have fourth powers in float64."""
 
-RANDOM_UNITS, MIXING_UNITS, MOST = 100, 1000, 0.1
+RANDOM_UNITS, MIXING_UNITS, LARGEST_CHANGE = 100, 1000, 0.1
 """Most rounding units by which two calls, or a sample in and out of a batch, may differ, and most of
 the output's size, which half precision would exceed."""
 
@@ -81,7 +81,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         DataError: the numbers are too large or too small to be squared.
     """
     largest = float(x.abs().max()) if x.numel() else 0.0
-    if largest > 0 and not 1 / LARGEST < largest < LARGEST:
+    if largest > 0 and not 1 / LARGEST_INPUT < largest < LARGEST_INPUT:
         raise DataError(
             f"the largest number of the data is {largest:.0e}: squares of such numbers are lost. "
             "Rescale the data, and undo it at the beginning of the model."
@@ -105,13 +105,15 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     arithmetic = coarsest(x.dtype, y.dtype, *dtypes())
     eps = torch.finfo(arithmetic).eps
     noise = float((again - y).abs().max()) / scale
-    if (change := noise) > (MOST if model.finite else min(RANDOM_UNITS * eps, MOST)):
+    if (change := noise) > (
+        LARGEST_CHANGE if model.finite else min(RANDOM_UNITS * eps, LARGEST_CHANGE)
+    ):
         raise RandomModelError(
             f"two calls of {model.name} on the same {len(x)} samples differ by {change:.1e} of the "
             f"output's size: the model draws random numbers. {NOISE_ADVICE if model.finite else RANDOM_ADVICE}"
         )
     tolerance = max(MIXING_NOISES * noise, NOISY_MIXING) if model.finite else MIXING_UNITS * eps
-    if (change := float((alone - y).abs().max()) / scale) > min(tolerance, MOST):
+    if (change := float((alone - y).abs().max()) / scale) > min(tolerance, LARGEST_CHANGE):
         raise BatchMixingError(
             f"the output of {model.name} for a sample changes by {change:.1e} of its size when the "
             "other samples of the batch are left out: it mixes samples (batch statistics, a quantised "

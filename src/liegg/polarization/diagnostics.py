@@ -34,7 +34,7 @@ Random networks have 0.5 or more."""
 IDLE = 0.5
 """Fraction of samples without any derivative from which on a warning is given."""
 
-UNEVEN = 30.0
+UNEVEN_OUTPUTS = 30.0
 """Ratio of the outputs' sensitivities above which the smaller ones no longer count."""
 
 NAMED_OUTPUTS = 10
@@ -250,7 +250,7 @@ def _warnings(sums: DiagnosticSums, dead: Bool[Tensor, " c"], variance: float) -
     if sums.motions is not None and not few:
         alive = sums.motions.cpu()[~dead]
         factor = float((alive.max() / alive.min()).sqrt())
-        if factor > UNEVEN:
+        if factor > UNEVEN_OUTPUTS:
             yield Diagnosis.UNEVEN_OUTPUTS(factor=factor)
     if few and effective < EVENNESS * spread and typical < STEEPNESS * variance:
         yield Diagnosis.SATURATED(n=max(1, round(effective)), total=n)

@@ -15,7 +15,7 @@ COARSE_FLOOR = 1e-6
 """Fraction of the displacement below which a float32 sum resolves nothing."""
 
 
-TOLERANCE = 1e-9
+EQUAL_PROJECTIONS = 1e-9
 """Relative difference up to which two projections belong to equal samples."""
 
 CENTRE_SAMPLES = 64
@@ -209,5 +209,5 @@ def distinct(projections: Float[Tensor, " k"]) -> Float[Tensor, " j"]:
     if not len(projections):
         return projections
     values = projections.sort().values
-    step = values.diff() > TOLERANCE * values.abs().max()
+    step = values.diff() > EQUAL_PROJECTIONS * values.abs().max()
     return values[torch.cat([torch.ones(1, dtype=torch.bool), step])]

@@ -20,13 +20,13 @@ from liegg.polarization.rows import polarize
 MOVED_SAMPLES = 4
 """Samples that are moved."""
 
-AGREEMENT = 2.0
+LARGEST_RATIO = 2.0
 """Largest ratio between two squared changes that agree."""
 
 CHANGE_UNITS = 64.0
 """Rounding units of the output that a change may be off by."""
 
-SMALL = 0.03
+SMALL_SHARE = 0.03
 """Share of the mean squared change below which a change counts as none."""
 
 
@@ -47,7 +47,7 @@ def finite_motions(
 
     Returns:
         A warning with the candidate that disagrees most; None if all agree to a factor of
-        `AGREEMENT`.
+        `LARGEST_RATIO`.
     """
     steps = action.steps(tuple(x.shape[1:]))
     if not bool((steps > 0).any()) or len(x) < 1:
@@ -77,9 +77,9 @@ def _compared(
     promised, found, size = squared_changes(model, action, plan, steps, x)
     unit = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
     rounding = (CHANGE_UNITS * unit) ** 2 * size
-    small = max(SMALL * max(float(promised.mean()), float(found.mean())), rounding)
+    small = max(SMALL_SHARE * max(float(promised.mean()), float(found.mean())), rounding)
     ratios = ((promised + small) / (found + small)).log().abs()
-    if not bool(torch.isfinite(ratios).all()) or float(ratios.max()) <= math.log(AGREEMENT):
+    if not bool(torch.isfinite(ratios).all()) or float(ratios.max()) <= math.log(LARGEST_RATIO):
         return None
     worst = int(ratios.argmax())
     candidate = int((steps > 0).nonzero()[worst, 0])

@@ -17,7 +17,7 @@ from torch import Tensor
 from liegg._utils.linalg import add_upper_square
 from liegg.polarization.r_factor import RFactor, merge
 
-RIDGES = (1e-15, 1e-14, 1e-13)
+CHOLESKY_RIDGES = (1e-15, 1e-14, 1e-13)
 """Fractions of the diagonal added until a Cholesky factor exists, all far below float32's 1e-10."""
 
 ROWS_AT_ONCE = 2048
@@ -127,7 +127,7 @@ def factor(state: Gram) -> RFactor:
     scale = torch.where(lengths > 0, lengths, 1.0)
     unit = state.matrix / scale[:, None]
     unit /= scale
-    for ridge in RIDGES:
+    for ridge in CHOLESKY_RIDGES:
         unit.diagonal().copy_((lengths > 0).to(unit.dtype) + ridge)
         r, failure = torch.linalg.cholesky_ex(unit, upper=True)  # reads the upper triangle alone
         if not int(failure):

@@ -330,6 +330,6 @@ def test_integers_without_at_are_refused_with_advice():
 
 
 def test_too_many_activations_are_refused(monkeypatch):
-    monkeypatch.setattr("liegg.inputs.inner.arrive.LARGEST_BYTES", 1000)
+    monkeypatch.setattr("liegg.inputs.inner.arrive.ACTIVATION_BYTES", 1000)
     with pytest.raises(ArgumentError, match="Pass fewer samples"):
         arrive(Lengths(), tokens(), "table")

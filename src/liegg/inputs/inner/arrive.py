@@ -31,7 +31,7 @@ from liegg.inputs.table import is_table, table_values
 SAMPLES_AT_A_TIME = 64
 """Samples of data in memory per call of the model."""
 
-LARGEST_BYTES = 2**32
+ACTIVATION_BYTES = 2**32
 """Memory that all activations may take."""
 
 
@@ -80,9 +80,9 @@ def arrive(model: Any, data: Any, at: str, *, call: Custom | None = None) -> Inn
                 caller = _caller(module, tree, given, layer, call)
             kept.append({ACTIVATION: _activation(module, caller, given, layer), **given})
             used += kept[-1][ACTIVATION].nbytes
-            if used > LARGEST_BYTES:
+            if used > ACTIVATION_BYTES:
                 raise ArgumentError(
-                    f"at={at!r}: what arrives there takes more than {LARGEST_BYTES >> 30} GiB after "
+                    f"at={at!r}: what arrives there takes more than {ACTIVATION_BYTES >> 30} GiB after "
                     f"{sum(len(one[ACTIVATION]) for one in kept)} samples. Pass fewer samples, for example data[:1000]."
                 )
     if caller is None:

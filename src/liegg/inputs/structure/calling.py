@@ -23,13 +23,13 @@ WHOLE = ("batch", "data", "graph", "inputs", "sample")
 TRIED = 4
 """Samples on which ways of calling are tried."""
 
-LISTED = 3
+LISTED_WAYS = 3
 """Most ways of calling listed in a message."""
 
 SHRUNK = 0.9
 """Size of a second sample, relative to the first, on which ways of calling are tried."""
 
-AGREEMENT = 1e-3
+OUTPUT_AGREEMENT = 1e-3
 """Relative difference up to which a sample in a batch and alone have the same output."""
 
 
@@ -66,8 +66,8 @@ def convention_for(
                 tried.append(f"{convention.words()}: {one_line(error)}")
     name = getattr(model, "__name__", type(model).__name__)
     different = list(dict.fromkeys(tried))
-    more = f"; and {len(different) - LISTED} more ways" if len(different) > LISTED else ""
-    listed = "; ".join(different[:LISTED]) + more
+    more = f"; and {len(different) - LISTED_WAYS} more ways" if len(different) > LISTED_WAYS else ""
+    listed = "; ".join(different[:LISTED_WAYS]) + more
     paths = ", ".join(repr(leaf.path) for leaf in layout.leaves)
     raise ModelError(
         f"{name} does not take samples with {paths}. Tried {listed}. Say how it is called, for example "
@@ -185,7 +185,7 @@ def _checked(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> 
         reference = torch.cat([one[path].reshape(1, *y.shape[1:]) for one in alone])
         size = float(reference.abs().max()) + torch.finfo(y.dtype).tiny
         change = float((reference - y).abs().max()) / size
-        if change > AGREEMENT:
+        if change > OUTPUT_AGREEMENT:
             raise ModelError(f"samples together and alone have different outputs, by {change:.1e}")
         return convention
     raise ModelError(f"it returned shape {shapes[0]} for {len(rows)} samples")

@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from liegg._utils.errors import DtypeError, ShapeError
 
-LARGEST_INTEGER = 2**53
+EXACT_INTEGER = 2**53
 """Integers up to this are exact in float64."""
 
 Chunk = Mapping[str, "Tensor | Sequence[Tensor]"]
@@ -246,7 +246,7 @@ def _padded(values: Tensor | Sequence[Tensor], leaf: Leaf) -> Float[Tensor, "b m
     else:
         front = pieces[0] if stacked else pad_sequence(pieces, True)
         front = pad(front, (0, 0) * (front.ndim - 2) + (0, leaf.shape[0] - front.shape[1]))
-    if front.dtype is torch.int64 and front.numel() and int(front.abs().max()) > LARGEST_INTEGER:
+    if front.dtype is torch.int64 and front.numel() and int(front.abs().max()) > EXACT_INTEGER:
         raise DtypeError(
             f"{leaf.path!r} holds an integer above 2⁵³, which is not kept exactly. Leave it out of the samples."
         )

@@ -11,7 +11,7 @@ from liegg.inputs.difference_quotient import half_difference
 from liegg.inputs.model import Model
 from liegg.polarization.output_sketch import Outputs, combine
 
-TANGENT_NUMBERS = 2**22
+VELOCITY_NUMBERS = 2**22
 """Most numbers in the velocities that are held at a time: 32 MB."""
 
 Motion = tuple[Float[Tensor, "t b ..."], Float[Tensor, "t b ..."], Float[Tensor, " t"]]
@@ -68,7 +68,7 @@ def tangents(action: Action, x: Float[Tensor, "b ..."]) -> Iterator[Float[Tensor
     """Velocities of the samples under each candidate, in float64, a few held at a time."""
     x = x.double()
     units = torch.eye(action.size, dtype=x.dtype, device=x.device)
-    for some in units.split(max(1, TANGENT_NUMBERS // max(1, x.numel()))):
+    for some in units.split(max(1, VELOCITY_NUMBERS // max(1, x.numel()))):
         yield from action.tangents(some, x)
 
 

@@ -29,23 +29,23 @@ from liegg.polarization.finite.differences import (
 from liegg.polarization.finite.noise import POINTS, noise_level, still_share
 from liegg.polarization.output_sketch import Outputs, combine
 
-SAMPLES = 16
+STEP_SAMPLES = 16
 """Samples at which steps are tried."""
 
 SPREAD_SAMPLES = 256
 """Samples of which the spread is taken."""
 
-LONGEST, RATIO, MOST = 0.25, 4.0, 20
+LONGEST_STEP, STEP_RATIO, MOST_STEPS = 0.25, 4.0, 20
 """Longest step as a share of the data's spread, ratio of neighbouring steps, and how many are tried at most."""
 
-CLOSE, CLOSE_UNITS, WIDER, WIDEST = 1e-6, 16.0, 64.0, 0.01
+CLOSE, CLOSE_UNITS, CLOSE_FACTOR, FARTHEST_CLOSE = 1e-6, 16.0, 64.0, 0.01
 """Distance of the points that show the noise, as a share of the spread, and at least in rounding units; it grows by this factor
 while they have equal outputs, up to this share."""
 
-LARGE, FALLS = 1e-6, 4.0
+LARGE_NOISE, NOISE_FALL = 1e-6, 4.0
 """Noise, relative to the output, that is measured again at nearer points, and the factor by which it falls there if it is none."""
 
-SLOWEST, FASTEST = 2.0, 16.0
+SLOWEST_FALL, FASTEST_FALL = 2.0, 16.0
 """Ratio of neighbouring errors: at kinks, and of a smooth function."""
 
 NOISY = 2.0
@@ -57,7 +57,7 @@ ROUNDED = 0.3
 SHARP = 1e-4
 """Relative noise of a quotient along a direction that is not a candidate: shorter steps find jumps, which longer ones smear."""
 
-PIECEWISE, PIECEWISE_UNITS, STILL = 2e-5, 64.0, 0.5
+PIECEWISE, PIECEWISE_UNITS, STILL_SHARE = 2e-5, 64.0, 0.5
 """Step, as a share of the spread and in rounding units, that leaves more than this share of the outputs of a piecewise constant
 function exactly as they are."""
 
@@ -112,7 +112,7 @@ def choose_steps(
         (True, False)
     """
     spread = _spread(action, x[evenly_spaced(x, SPREAD_SAMPLES)])
-    some = x[evenly_spaced(x, SAMPLES)]
+    some = x[evenly_spaced(x, STEP_SAMPLES)]
     unit = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
     trial = _Trial(model, action, some, outputs, seed, unit)
     try:
@@ -123,8 +123,8 @@ def choose_steps(
         raise _fails(model, one_line(error)) from error
     scale = spread / lengths(action, some).clamp_min(torch.finfo(torch.float64).tiny * spread)
     ladder = _Ladder([], [], [])
-    for rung in range(MOST):
-        share = LONGEST / RATIO**rung
+    for rung in range(MOST_STEPS):
+        share = LONGEST_STEP / STEP_RATIO**rung
         if rung > 2 and (share < CLOSE_UNITS * unit or ladder.settled(noise)):
             break
         ladder.quotients.append(trial.quotients(share * scale))
@@ -220,9 +220,9 @@ class _Ladder(NamedTuple):
     def rates(self) -> Float[Tensor, "r g"]:
         """Ratio by which the error falls from each step to the next."""
         changes = self.changes
-        rates = torch.full_like(changes, SLOWEST)
-        rates[1:] = (changes[:-1] / changes[1:]).nan_to_num(FASTEST, posinf=FASTEST)
-        return torch.cat([rates[:1], rates]).clamp(SLOWEST, FASTEST)
+        rates = torch.full_like(changes, SLOWEST_FALL)
+        rates[1:] = (changes[:-1] / changes[1:]).nan_to_num(FASTEST_FALL, posinf=FASTEST_FALL)
+        return torch.cat([rates[:1], rates]).clamp(SLOWEST_FALL, FASTEST_FALL)
 
     @property
     def left(self) -> Float[Tensor, "r g"]:
@@ -241,10 +241,10 @@ class _Ladder(NamedTuple):
         rates, left, noises = (
             part.gather(0, best[None])[0] for part in (self.rates, self.left, self.noises(noise))
         )
-        power = rates.log() / math.log(RATIO)
+        power = rates.log() / math.log(STEP_RATIO)
         factor = (noises.square() / (power * left.square())) ** (1 / (2 * power + 2))
         # Not longer ones: a few samples may miss where the function is steep.
-        return factor.nan_to_num(1.0).clamp(1 / math.sqrt(RATIO), 1.0)
+        return factor.nan_to_num(1.0).clamp(1 / math.sqrt(STEP_RATIO), 1.0)
 
     def settled(self, noise: float) -> bool:
         """Whether shorter steps would only show more noise, for every candidate."""
@@ -274,15 +274,15 @@ def _noise(trial: _Trial, spread: float) -> float:
     closest = CLOSE_UNITS * trial.unit
     close = max(CLOSE, closest)
     table = values(close)
-    while float(still_share(table).mean()) > STILL and close < WIDEST and size > 0:
-        close *= WIDER
+    while float(still_share(table).mean()) > STILL_SHARE and close < FARTHEST_CLOSE and size > 0:
+        close *= CLOSE_FACTOR
         table = values(close)
     level, output = _level(table), float(table.square().sum(2).mean().sqrt())
     # Noise does not depend on the distance; a function with steep features does.
-    while level > LARGE * output and close / WIDER >= closest:
-        close /= WIDER
+    while level > LARGE_NOISE * output and close / CLOSE_FACTOR >= closest:
+        close /= CLOSE_FACTOR
         nearer = _level(values(close))
-        if nearer > level / FALLS:
+        if nearer > level / NOISE_FALL:
             break
         level = nearer
     return max(level, ROUNDED * trial.unit * output)
@@ -310,6 +310,6 @@ def _slope(model: Model, x: Tensor, length: float, noise: float) -> tuple[float,
 def _is_piecewise(trial: _Trial, scale: Float[Tensor, " g"]) -> bool:
     """Whether short steps mostly change nothing, exactly, although long ones do."""
     short = max(PIECEWISE, PIECEWISE_UNITS * trial.unit)
-    near, far = ((trial.quotients(share * scale) != 0).any(1) for share in (short, LONGEST))
+    near, far = ((trial.quotients(share * scale) != 0).any(1) for share in (short, LONGEST_STEP))
     changing = int(far.sum())
-    return changing > 0 and int((near & far).sum()) < (1 - STILL) * changing
+    return changing > 0 and int((near & far).sum()) < (1 - STILL_SHARE) * changing
