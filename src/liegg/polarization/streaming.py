@@ -30,7 +30,7 @@ from liegg.polarization.sample_blocks import BlockAssigner, BlockRows, Parts
 from liegg.polarization.sample_digest import sample_hashes
 from liegg.polarization.state import PassState, RowSums, init_rows
 
-CENTRE_SAMPLES = 64
+OUTPUT_CENTRE_SAMPLES = 64
 """Samples whose mean output is the centre of sums of squared outputs."""
 
 
@@ -149,7 +149,7 @@ def init(plan: PassPlan) -> PassState:
     one, columns, blocks, device = plan.blocks == 1, plan.columns, plan.blocks, plan.first.device
     centre = plan.model.centre  # any place near the outputs will do
     if centre is None:
-        some = plan.first[: affordable(plan.first, CENTRE_SAMPLES)]
+        some = plan.first[: affordable(plan.first, OUTPUT_CENTRE_SAMPLES)]
         centre = call_within_memory(plan.model, some).double().mean(0)
     return PassState(
         rows=init_rows(columns, device) if one else sample_blocks.init(blocks, columns, device),

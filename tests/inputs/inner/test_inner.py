@@ -12,7 +12,7 @@ import liegg
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, DataError, DtypeError, ModelError, ShapeError
 from liegg.inputs.inner.arrive import arrive
-from liegg.inputs.inner.layer import layer_name
+from liegg.inputs.inner.rest import layer_name
 from liegg.testing import assert_same_span
 
 WORDS, LENGTH, WIDTH = 30, 4, 3

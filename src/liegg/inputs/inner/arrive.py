@@ -19,8 +19,15 @@ from liegg._utils.errors import (
 )
 from liegg._utils.forward_mode import differentiable_attention
 from liegg.inputs.checked_batch import check_reiterable, inputs_of, is_map_style, no_samples
-from liegg.inputs.inner.layer import layer_name
-from liegg.inputs.inner.rest import ACTIVATION, INPUT, Rest, activation_of, call_original, watched
+from liegg.inputs.inner.rest import (
+    ACTIVATION,
+    INPUT,
+    Rest,
+    activation_of,
+    call_original,
+    layer_name,
+    watched,
+)
 from liegg.inputs.model import eval_view
 from liegg.inputs.structure.calling import styles_of
 from liegg.inputs.structure.entry import Convention, Custom

@@ -169,26 +169,14 @@ class Entry(nn.Module):
         return self.convention.run(self.model, x)
 
 
-class EntryFunction:
-    """A function that takes structured samples, as a function of rows.
-
-    Attributes:
-        model: the user's function.
-        convention: how it is called.
-    """
-
-    def __init__(self, model: Callable[..., Any], convention: Convention) -> None:
-        self.model, self.convention = model, convention
-        self.__name__ = getattr(model, "__name__", type(model).__name__)
-
-    def __call__(self, x: Float[Tensor, "b D"]) -> Any:
-        """Unpack the rows, and call the function."""
-        return self.convention.run(self.model, x)
-
-
-def entry(model: Any, convention: Convention) -> Entry | EntryFunction:
-    """The model as a function of rows; a module stays a module."""
-    return (Entry if isinstance(model, nn.Module) else EntryFunction)(model, convention)
+def entry(model: Any, convention: Convention) -> Callable[[Tensor], Any]:
+    """The model as a function of rows, with its name and convention; a module stays a module."""
+    if isinstance(model, nn.Module):
+        return Entry(model, convention)
+    function: Any = partial(convention.run, model)
+    function.__name__ = getattr(model, "__name__", type(model).__name__)
+    function.convention = convention
+    return function
 
 
 def batch_like(tree: Any) -> Any:
