@@ -210,7 +210,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
     ),
     *of("polarization/gram.py", "tests/polarization/test_gram.py")(
-        ("The ridge is at the level of rounding.", "RIDGES = (1e-15,", "RIDGES = (1e-3,"),
+        ("The ridge is at the level of rounding.", "CHOLESKY_RIDGES = (1e-15,", "CHOLESKY_RIDGES = (1e-3,"),
         ("Models in float64 are not squared.", "eps ** 2 > 16 *", "eps ** 2 > 0 *"),
         ("Products are added to both halves.", "both[:, m, j] = pairs", "both[:, j, m] = pairs"),
         (

@@ -14,7 +14,7 @@ from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import HiddenDerivativeError, ModelError
 from liegg.inputs.hidden_derivatives import (
     FEWEST_PAIRS,
-    PAIRS,
+    HIDDEN_PAIRS,
     affordable_pairs,
     hidden_change,
     smooth_limit,
@@ -133,7 +133,7 @@ def test_the_samples_and_the_mode_of_gradients_are_left_alone():
 
 def test_as_many_pairs_as_are_cheap():
     small, x = Model(square, "f", weights=5_000), torch.zeros(1000, 5)
-    assert affordable_pairs(small, x) == PAIRS
+    assert affordable_pairs(small, x) == HIDDEN_PAIRS
     large = Model(square, "f", weights=11_000_000)
     assert affordable_pairs(large, torch.zeros(1).expand(128, 3, 224, 224)) == FEWEST_PAIRS
     assert affordable_pairs(large, torch.zeros(1).expand(2048, 1, 28, 28)) == 32

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 import liegg
 from cases import normal
 from liegg._utils.diagnoses import Diagnosis
-from liegg._utils.errors import ArgumentError, NotDifferentiableError
+from liegg._utils.errors import NotDifferentiableError
 from liegg.inputs.model import Model
 from liegg.polarization.diagnostics import (
     Diagnostics,
@@ -173,28 +173,6 @@ def test_nothing_is_read_back_from_the_device():
     y = torch.empty(5, 3, device="meta")
     sums = update_sums(init_sums(y), torch.empty(5, 3, 4, device="meta"), y)
     assert sums.samples == 5
-
-
-def test_pulses_of_different_starts_do_not_mix():
-    y = normal(5, 2)
-    for other in (init_sums(y + 1), init_sums(y, each=False)):
-        with pytest.raises(
-            ArgumentError, match="started from different outputs; start both from one init_sums"
-        ):
-            merge_sums(init_sums(y), other)
-
-
-def test_rows_must_be_of_each_output_if_promised():
-    y = normal(5, 2)
-    with pytest.raises(
-        ArgumentError, match=r"1 rows per sample for 2 outputs: expected init_sums\(y, each=False\)"
-    ):
-        update_sums(init_sums(y), normal(5, 1, 4), y)
-
-
-def test_no_samples():
-    with pytest.raises(ArgumentError, match="no samples were added"):
-        diagnose(init_sums(normal(5, 2)), dtype=torch.float64)
 
 
 # Models that are well

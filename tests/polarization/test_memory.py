@@ -127,11 +127,3 @@ def test_the_limit_of_a_container_counts(tmp_path):
 )
 def test_bytes_in_words(size, text):
     assert readable(size) == text
-
-
-@pytest.mark.parametrize("change", [{"columns": 0}, {"blocks": 0}])
-def test_errors(change):
-    with pytest.raises(
-        ArgumentError, match="expected positive numbers, 'qr' or 'gram', and 'full' or 'bottom'"
-    ):
-        estimate(**{"columns": 5, **change})

@@ -21,8 +21,8 @@ from liegg.polarization.plan import Plan
 from liegg.polarization.r_factor import RFactor
 from liegg.polarization.sample_blocks import (
     ALL_BLOCK_NUMBERS,
-    COUNT,
-    FEWEST,
+    BLOCKS,
+    FEWEST_BLOCKS,
     BlockAssigner,
     as_groups,
     count_for,
@@ -219,7 +219,7 @@ def test_how_many_blocks(columns, count):
 @given(st.integers(0, 5000))
 def test_blocks_are_enough_and_within_memory_or_one(columns):
     count = count_for(columns)
-    assert count == 1 or (FEWEST <= count <= COUNT and count * columns**2 <= ALL_BLOCK_NUMBERS)
+    assert count == 1 or (FEWEST_BLOCKS <= count <= BLOCKS and count * columns**2 <= ALL_BLOCK_NUMBERS)
     assert count_for(columns + 1) <= count
 
 

@@ -70,7 +70,7 @@ def init(columns: int, device: torch.device | None = None) -> Gram:
     return Gram(torch.zeros(columns, columns, dtype=torch.float64, device=device), 0)
 
 
-def extend(state: Gram, rows: Float[Tensor, "m g"]) -> Gram:
+def update(state: Gram, rows: Float[Tensor, "m g"]) -> Gram:
     """Add new rows, which must be finite; nothing is read back from the device.
 
     Args:
@@ -118,7 +118,7 @@ def factor(state: Gram) -> RFactor:
     In a null space the smallest pivots are rounding, of either sign; a ridge at the level of that
     rounding makes them positive.
 
-    >>> state = extend(init(2), torch.tensor([[3.0, 0.0], [4.0, 0.0], [0.0, 2.0]]))
+    >>> state = update(init(2), torch.tensor([[3.0, 0.0], [4.0, 0.0], [0.0, 2.0]]))
     >>> factor(state).r.round(decimals=6)
     tensor([[5., 0.],
             [0., 2.]], dtype=torch.float64)
