@@ -101,14 +101,10 @@ SOURCES = {
 
 
 @pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
-def test_every_kind_of_data_gives_the_samples_in_order_twice(source):
+def test_every_kind_of_data_gives_the_samples_in_order_twice_and_the_same_symmetries(source):
     batches = as_batches(source, batch_size=4)
     for _ in range(2):
         assert torch.equal(torch.cat(list(batches)), X)
-
-
-@pytest.mark.parametrize("source", SOURCES.values(), ids=SOURCES)
-def test_every_kind_of_data_gives_the_same_symmetries(source):
     found = liegg.discover(square, source, liegg.Linear(3), run=liegg.Run(batch_size=4))
     known = liegg.discover(square, X, liegg.Linear(3))
     assert found.samples == 10
@@ -128,13 +124,14 @@ def test_memory_map_is_read_and_left_alone(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("size", "shapes"), [(4, [4, 4, 2]), (10, [10]), (11, [10]), (1, [1] * 10)]
-)
-@pytest.mark.parametrize(
     "source", [X, X.numpy(), TensorDataset(X, LABELS)], ids=["tensor", "array", "Dataset"]
 )
-def test_batch_size(source, size, shapes):
-    assert [len(batch) for batch in as_batches(source, batch_size=size)] == shapes
+def test_batch_size(source):
+    shapes = {
+        size: [len(batch) for batch in as_batches(source, batch_size=size)]
+        for size in (1, 4, 10, 11)
+    }
+    assert shapes == {1: [1] * 10, 4: [4, 4, 2], 10: [10], 11: [10]}
 
 
 def test_loaders_keep_their_own_batch_size():
@@ -142,17 +139,13 @@ def test_loaders_keep_their_own_batch_size():
     assert [len(batch) for batch in as_batches(loader, batch_size=7)] == [3, 3, 3, 1]
 
 
-@pytest.mark.parametrize(
-    "source",
-    [X, X.numpy(), TensorDataset(X), list(X.split(4))],
-    ids=["tensor", "array", "Dataset", "list"],
-)
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
 @pytest.mark.parametrize("device", DEVICES)
-def test_batches_come_in_the_dtype_and_on_the_device_asked_for(source, dtype, device):
-    batches = list(Batches(source, 4, dtype=dtype, device=torch.device(device)))
-    assert all(batch.dtype == dtype and batch.device.type == device for batch in batches)
-    assert torch.equal(torch.cat(batches).cpu(), X.to(dtype))
+def test_batches_come_in_the_dtype_and_on_the_device_asked_for(dtype, device):
+    for source in (X, X.numpy(), TensorDataset(X), list(X.split(4))):
+        batches = list(Batches(source, 4, dtype=dtype, device=torch.device(device)))
+        assert all(batch.dtype == dtype and batch.device.type == device for batch in batches)
+        assert torch.equal(torch.cat(batches).cpu(), X.to(dtype))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])

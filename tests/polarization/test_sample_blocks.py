@@ -68,18 +68,15 @@ def test_copies_are_in_one_block_whatever_the_order_and_the_batches(sizes, count
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("kind", ["normal", "whole numbers", "small steps"])
-def test_blocks_are_of_like_size(kind, dtype):
+def test_blocks_are_of_like_size(dtype):
     """1 600 different samples in 32 blocks: 50 each, with the scatter of a multinomial."""
-    x = {
-        "normal": normal(1600, 4).to(dtype),
-        "whole numbers": torch.cartesian_prod(torch.arange(40.0), torch.arange(40.0)).to(dtype),
-        "small steps": 1 + torch.finfo(dtype).eps * torch.cartesian_prod(*[torch.arange(40.0)] * 2),
-    }[kind].to(dtype)
-    sizes = torch.bincount(BlockAssigner(32).assign(0, sample_hashes(x)), minlength=32)
-    expected = len(x.unique(dim=0)) / 32
-    chi_square = float((sizes - 50).double().square().sum() / 50) * expected / 50
-    assert 10 < chi_square < 65  # 31 degrees of freedom
+    grid = torch.cartesian_prod(torch.arange(40.0), torch.arange(40.0))
+    for data in (normal(1600, 4), grid, 1 + torch.finfo(dtype).eps * grid):
+        x = data.to(dtype)
+        sizes = torch.bincount(BlockAssigner(32).assign(0, sample_hashes(x)), minlength=32)
+        expected = len(x.unique(dim=0)) / 32
+        chi_square = float((sizes - 50).double().square().sum() / 50) * expected / 50
+        assert 10 < chi_square < 65  # 31 degrees of freedom
 
 
 def test_data_with_a_period_is_spread_like_any_other():
@@ -124,9 +121,8 @@ def test_equal_labels_of_different_types_are_one_label():
     assert as_groups([float("inf"), -0.0, 0]) is not None
 
 
-@pytest.mark.parametrize(
-    "labels",
-    [
+def test_labels_may_be_of_any_kind():
+    for labels in (
         ["x", "y", "x"],
         ("x", "y", "x"),
         [3, 7, 3],
@@ -138,13 +134,10 @@ def test_equal_labels_of_different_types_are_one_label():
         [torch.tensor(3), torch.tensor(7), torch.tensor(3)],  # as a dataset returns them
         [np.int64(3), np.int64(7), 3],
         [True, False, True],
-    ],
-    ids=str,
-)
-def test_labels_may_be_of_any_kind(labels):
-    found = as_groups(labels)
-    assert found is not None
-    assert found.unique(return_inverse=True)[1].tolist() in ([0, 1, 0], [1, 0, 1])
+    ):
+        found = as_groups(labels)
+        assert found is not None
+        assert found.unique(return_inverse=True)[1].tolist() in ([0, 1, 0], [1, 0, 1])
 
 
 def test_no_groups_are_none():
@@ -197,29 +190,17 @@ def test_discover_wants_a_label_for_every_sample(samples):
         liegg.discover(square, normal(20, 2), Linear(2), groups=list(range(samples)))
 
 
-@pytest.mark.parametrize(
-    ("columns", "count"),
-    [
-        (0, 32),
-        (1, 32),
-        (64, 32),
-        (65, 31),
-        (128, 16),
-        (170, 12),
-        (171, 12),
-        (591, 12),
-        (592, 1),
-        (10**6, 1),
-    ],
-)
-def test_how_many_blocks(columns, count):
-    assert count_for(columns) == count
+def test_how_many_blocks():
+    columns = (0, 1, 64, 65, 128, 170, 171, 591, 592, 10**6)
+    assert [count_for(n) for n in columns] == [32, 32, 32, 31, 16, 12, 12, 12, 1, 1]
 
 
 @given(st.integers(0, 5000))
 def test_blocks_are_enough_and_within_memory_or_one(columns):
     count = count_for(columns)
-    assert count == 1 or (FEWEST_BLOCKS <= count <= BLOCKS and count * columns**2 <= ALL_BLOCK_NUMBERS)
+    assert count == 1 or (
+        FEWEST_BLOCKS <= count <= BLOCKS and count * columns**2 <= ALL_BLOCK_NUMBERS
+    )
     assert count_for(columns + 1) <= count
 
 
@@ -263,10 +244,14 @@ def square_of(kept):
 WAYS = {"qr": lambda start: False, "gram": lambda start: True, "qr+gram": lambda start: start >= 60}
 
 
-@pytest.mark.parametrize(("sizes", "columns"), [([7], 4), ([64, 3], 9), ([1000], 1)], ids=str)
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("each", [2, 40], ids=["few rows per sample", "many"])
-def test_every_block_is_that_of_its_own_rows(each, way, sizes, columns):
+def test_every_block_is_that_of_its_own_rows(way):
+    for each in (2, 40):  # few and many rows per sample
+        for sizes, columns in (([7], 4), ([64, 3], 9), ([1000], 1)):
+            assert_blocks_are_those_of_their_rows(each, way, sizes, columns)
+
+
+def assert_blocks_are_those_of_their_rows(each, way, sizes, columns):
     rows = normal(200, each, columns)
     block = torch.randint(6, (200,), generator=torch.Generator().manual_seed(1))
     block[block == 4] = 0  # a block without samples
@@ -342,23 +327,19 @@ ACTIONS = {
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-@pytest.mark.parametrize("assignment", ["round robin", "in groups"])
-def test_moments_of_blocks_are_those_of_their_samples(name, assignment):
+def test_moments_of_blocks_are_those_of_their_samples(name):
     action, shape = ACTIONS[name]
     x = normal(23, *shape)
-    block = (
-        torch.arange(23) % 5
-        if assignment == "round robin"
-        else torch.tensor([0, 0, 3, 3, 3, 1, 0, 1] * 3)[:23]
-    )
-    found = action.moments(x, block, 5)
     precomputed = action.precompute(x)
-    again = found if precomputed is None else action.moments(x, block, 5, precomputed=precomputed)
-    for number in range(5):
-        own = x[block == number]
-        expected = action.moment(own) if len(own) else torch.zeros_like(found[0])
-        torch.testing.assert_close(found[number], expected, rtol=1e-12, atol=1e-12)
-        torch.testing.assert_close(again[number], expected, rtol=1e-12, atol=1e-12)
+    for block in (torch.arange(23) % 5, torch.tensor([0, 0, 3, 3, 3, 1, 0, 1] * 3)[:23]):
+        found = again = action.moments(x, block, 5)
+        if precomputed is not None:
+            again = action.moments(x, block, 5, precomputed=precomputed)
+        for number in range(5):
+            own = x[block == number]
+            expected = action.moment(own) if len(own) else torch.zeros_like(found[0])
+            torch.testing.assert_close(found[number], expected, rtol=1e-12, atol=1e-12)
+            torch.testing.assert_close(again[number], expected, rtol=1e-12, atol=1e-12)
 
 
 # The stream.
