@@ -210,7 +210,11 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
     ),
     *of("polarization/gram.py", "tests/polarization/test_gram.py")(
-        ("The ridge is at the level of rounding.", "RIDGES = (1e-15,", "RIDGES = (1e-3,"),
+        (
+            "The ridge is at the level of rounding.",
+            "CHOLESKY_RIDGES = (1e-15,",
+            "CHOLESKY_RIDGES = (1e-3,",
+        ),
         ("Models in float64 are not squared.", "eps ** 2 > 16 *", "eps ** 2 > 0 *"),
         ("Products are added to both halves.", "both[:, m, j] = pairs", "both[:, j, m] = pairs"),
         (
@@ -219,7 +223,9 @@ MUTATIONS: tuple[Mutation, ...] = (
             "return RFactor(r, state.rows)",
         ),
     ),
-    *of("polarization/rows.py", "tests/polarization/test_rows.py")(
+    *of(
+        "polarization/rows.py", "tests/polarization/test_rows.py", "tests/polarization/test_plan.py"
+    )(
         (
             "Output columns are negative.",
             "torch.cat([-eta.permute(1, 2, 0), rows], dim=2)",
@@ -249,7 +255,7 @@ MUTATIONS: tuple[Mutation, ...] = (
             "(0 * sample + combination) * width + word",
         ),
     ),
-    *of("polarization/sample_blocks.py", "tests/polarization/test_sample_blocks.py")(
+    *of("polarization/sample_blocks.py", "tests/polarization/test_block_assigner.py")(
         (
             "Samples of one group are in one block.",
             "labels.unique(return_inverse=True)[1] % self.count",

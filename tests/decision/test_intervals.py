@@ -16,7 +16,7 @@ from liegg.decision.bootstrap import Moments, draw_blocks
 from liegg.decision.intervals import Bootstrap, certainty, span_interval
 from liegg.decision.rank import evidence
 from liegg.decision.thresholds import Thresholds
-from liegg.polarization.sample_blocks import FEWEST
+from liegg.polarization.sample_blocks import FEWEST_BLOCKS
 from spectra import USUAL, bootstrap_of
 
 # Intervals.
@@ -94,7 +94,7 @@ def test_directions_at_the_floor_have_no_interval():
 
 @pytest.mark.parametrize(
     ("samples", "groups"),
-    [(FEWEST - 1, None), (200, [i % (FEWEST - 1) for i in range(200)])],
+    [(FEWEST_BLOCKS - 1, None), (200, [i % (FEWEST_BLOCKS - 1) for i in range(200)])],
     ids=["samples", "groups"],
 )
 def test_too_few_blocks_make_no_interval(samples, groups):
@@ -104,7 +104,7 @@ def test_too_few_blocks_make_no_interval(samples, groups):
     assert bool(sym.intervals.isnan().all())
     (note,) = sym.notes
     assert as_remark(note).diagnosis is Diagnosis.FEW_BLOCKS
-    assert as_remark(note).values == {"blocks": FEWEST - 1, "needed": FEWEST}
+    assert as_remark(note).values == {"blocks": FEWEST_BLOCKS - 1, "needed": FEWEST_BLOCKS}
 
 
 def test_just_enough_blocks_make_one():
@@ -112,10 +112,10 @@ def test_just_enough_blocks_make_one():
         mlp(2, 8, 1),
         normal(200, 2),
         Linear(2),
-        run=liegg.Run(groups=[i % FEWEST for i in range(200)]),
+        run=liegg.Run(groups=[i % FEWEST_BLOCKS for i in range(200)]),
     )
     assert sym.decision.certainty is not None
-    assert sym.decision.certainty.blocks == FEWEST
+    assert sym.decision.certainty.blocks == FEWEST_BLOCKS
     assert bool(sym.intervals.isfinite().all())
 
 

@@ -107,13 +107,15 @@ def test_jumps_that_short_steps_miss_are_refused():
 
 def test_a_budget_takes_fewer_samples_and_says_so():
     run = liegg.Run(budget=22_000)
-    sym = liegg.discover(norm, np.tile(X, (10, 1)) + 0.0, liegg.Linear(3), run=run)
+    many = np.tile(X, (10, 1))
+    sym = liegg.discover(norm, many, liegg.Linear(3), run=run)
     assert sym.samples < 2000
+    dataset = torch.utils.data.TensorDataset(torch.from_numpy(many))
+    assert liegg.discover(norm, dataset, liegg.Linear(3), run=run).samples == sym.samples
     assert Diagnosis.BUDGET in members(sym.notes)
     assert sym.settings["finite"]["evaluations"] <= 22_000
     with pytest.raises(ArgumentError, match="need at least"):
         liegg.discover(norm, X, liegg.Linear(3), run=liegg.Run(budget=100))
-    many = np.tile(X, (10, 1))
     with pytest.raises(ArgumentError, match="labels all samples"):
         liegg.discover(norm, many, liegg.Linear(3), run=replace(run, groups=range(len(many))))
     with pytest.raises(ArgumentError, match="has no length"):

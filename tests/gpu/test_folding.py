@@ -49,7 +49,7 @@ def test_gram_matrix(dtype, device, enter):
     drawn = rows(3000, device).to(dtype)
     state = gram.init(COLUMNS, device)
     for piece in drawn.split(711):
-        state = gram.extend(state, piece)
+        state = gram.update(state, piece)
     expected = drawn.cpu().double().mT @ drawn.cpu().double()
     difference = apart(state.matrix.cpu().triu(), expected.triu())
     factor = gram.factor(state).r.cpu()

@@ -58,11 +58,13 @@ def test_a_function_that_half_way_knows_nothing_of_its_ends_bends_by_one():
     assert found == pytest.approx(1.0, rel=0.05)
 
 
-@pytest.mark.parametrize("scale", [-1.0, 1e-30, 1e-6, 1e6, 1e25])
-@pytest.mark.parametrize("offset", [0.0, 3.0])
-def test_neither_scale_nor_offset_of_the_output_matter(scale, offset):
+def test_neither_scale_nor_offset_of_the_output_matter():
     model, x = mlp(3, 8, 2), normal(50, 3)
-    assert bent(lambda x: scale * (model(x) + offset), x) == pytest.approx(bent(model, x), rel=1e-9)
+    known = bent(model, x)
+    for scale in (-1.0, 1e-30, 1e-6, 1e6, 1e25):
+        for offset in (0.0, 3.0):
+            found = bent(lambda x, s=scale, o=offset: s * (model(x) + o), x)
+            assert found == pytest.approx(known, rel=1e-9)
 
 
 def test_a_wider_spread_bends_more():

@@ -16,7 +16,7 @@ def gram_factor(rows, *, sizes=(37, 200)):
     start = 0
     while start < len(rows):
         size = sizes[start % len(sizes)]
-        state = gram.extend(state, rows[start : start + size])
+        state = gram.update(state, rows[start : start + size])
         start += size
     return gram.factor(state)
 
@@ -76,7 +76,7 @@ def test_a_matrix_that_no_ridge_mends_still_has_a_factor():
 @pytest.mark.parametrize(("copies", "side", "kept"), [(1, 6, 4), (3, 5, 5), (4, 7, 3), (9, 2, 1)])
 def test_between_is_the_dense_product(copies, side, kept):
     rows, columns = normal(120, copies * side), normal(side, kept, seed=1)
-    state = gram.extend(gram.init(copies * side), rows)
+    state = gram.update(gram.init(copies * side), rows)
     whole = torch.block_diag(*[columns] * copies)
     torch.testing.assert_close(
         state.between(columns).triu(),
@@ -85,16 +85,16 @@ def test_between_is_the_dense_product(copies, side, kept):
         atol=1e-11,
     )
     torch.testing.assert_close(  # untouched
-        state.matrix, gram.extend(gram.init(copies * side), rows).matrix, rtol=1e-12, atol=1e-11
+        state.matrix, gram.update(gram.init(copies * side), rows).matrix, rtol=1e-12, atol=1e-11
     )
 
 
 @pytest.mark.parametrize(("p", "q", "m"), [(1, 1, 5), (3, 4, 10), (4, 3, 5000)])
 def test_products_are_summed_as_their_rows_are(p, q, m):
     left, right = normal(m, p), normal(m, q, seed=1)
-    start = gram.extend(gram.init(p * q), normal(7, p * q, seed=2))
+    start = gram.update(gram.init(p * q), normal(7, p * q, seed=2))
     rows = torch.einsum("mi,mj->mij", left, right).flatten(1)
-    known = gram.extend(gram.Gram(start.matrix.clone(), start.rows), rows)
+    known = gram.update(gram.Gram(start.matrix.clone(), start.rows), rows)
     found = gram.update_products(start, left, right)
     torch.testing.assert_close(found.matrix.triu(), known.matrix.triu(), rtol=1e-12, atol=1e-11)
     assert found.rows == known.rows == m + 7
@@ -125,7 +125,7 @@ def test_a_large_sum_is_solved_as_its_factor_is(null):
     rows = normal(1500, columns)
     if null:
         rows = rows - rows @ (basis := torch.linalg.qr(normal(columns, null, seed=3))[0]) @ basis.mT
-    state = gram.extend(gram.init(columns), rows)
+    state = gram.update(gram.init(columns), rows)
     block = normal(800, 200, seed=2)
     displacement = Displacement(block.mT @ block, repeat=3)
     summed = defects(state, displacement, 1500)

@@ -121,17 +121,6 @@ def test_the_limit_of_a_container_counts(tmp_path):
     assert memory._allowed(tmp_path) == 750
 
 
-@pytest.mark.parametrize(
-    ("size", "text"),
-    [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (7.2e9, "7.2 GB"), (3e12, "3 TB")],
-)
-def test_bytes_in_words(size, text):
-    assert readable(size) == text
-
-
-@pytest.mark.parametrize("change", [{"columns": 0}, {"blocks": 0}])
-def test_errors(change):
-    with pytest.raises(
-        ArgumentError, match="expected positive numbers, 'qr' or 'gram', and 'full' or 'bottom'"
-    ):
-        estimate(**{"columns": 5, **change})
+def test_bytes_in_words():
+    words = [readable(size) for size in (0, 999, 1500, 7.2e9, 3e12)]
+    assert words == ["0 B", "999 B", "1.5 kB", "7.2 GB", "3 TB"]

@@ -15,7 +15,7 @@ from liegg.algebra import catalog
 from liegg.inputs.model import Model, eval_view
 from liegg.inputs.probe import probe
 from liegg.polarization.plan import Plan
-from liegg.polarization.rounding_noise import EXCUSED, NOISE_SAMPLES, measured_floor, scatter
+from liegg.polarization.rounding_noise import EXCUSED, SCATTER_SAMPLES, measured_floor, scatter
 from liegg.polarization.rows import plan
 from liegg.studies.error_rates.cases import product
 from liegg.studies.error_rates.symmetric import exact
@@ -86,8 +86,10 @@ def test_an_output_that_trembles_is_constant_and_one_that_varies_is_not():
 
 
 def test_samples_are_spread_over_the_batch_and_those_without_a_derivative_left_out():
-    x = normal(4 * NOISE_SAMPLES, 2, seed=4)
-    assert scattered(lambda x: x.square().sum(1), x, Linear(2), unit=1e-16).samples == NOISE_SAMPLES
+    x = normal(4 * SCATTER_SAMPLES, 2, seed=4)
+    assert (
+        scattered(lambda x: x.square().sum(1), x, Linear(2), unit=1e-16).samples == SCATTER_SAMPLES
+    )
     x[-1] = 0.0
     assert (
         scattered(lambda x: x.square().sum(1), x, Linear(2), unit=1e-16, samples=10).samples == 10

@@ -1,17 +1,12 @@
 """Samples assigned to blocks: which goes where, and every block and their sum against dense algebra."""
 
-import functools
-import operator
-
-import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import liegg
-from cases import FromInnerProducts, mlp, normal, numbered, square
-from liegg._utils.errors import ArgumentError
+from cases import FromInnerProducts, mlp, normal, numbered
 from liegg._utils.linalg import group_by_block
 from liegg.actions import Affine, Linear
 from liegg.inputs.model import Model
@@ -19,15 +14,7 @@ from liegg.polarization import sample_blocks
 from liegg.polarization.gram import Gram
 from liegg.polarization.plan import Plan
 from liegg.polarization.r_factor import RFactor
-from liegg.polarization.sample_blocks import (
-    ALL_BLOCK_NUMBERS,
-    COUNT,
-    FEWEST,
-    BlockAssigner,
-    as_groups,
-    count_for,
-)
-from liegg.polarization.sample_digest import sample_hashes
+from liegg.polarization.sample_blocks import BlockAssigner, as_groups
 from liegg.polarization.streaming import finalise, init, plan_pass, update
 
 CPU = torch.device("cpu")
@@ -41,186 +28,6 @@ def pieces_of(total, sizes):
         out.append(slice(start, stop))
         start = stop
     return out
-
-
-# Dealing.
-
-
-@given(
-    sizes=st.lists(st.integers(1, 9), min_size=1, max_size=5),
-    count=st.integers(1, 7),
-    seed=st.integers(0, 99),
-)
-@settings(max_examples=40, deadline=None)
-def test_copies_are_in_one_block_whatever_the_order_and_the_batches(sizes, count, seed):
-    """Every sample three times, shuffled: its block is the one that it has alone."""
-    generator, total = torch.Generator().manual_seed(seed), sum(sizes)
-    x = normal(total, 3, seed=seed)
-    assigner = BlockAssigner(count)
-    alone = torch.cat([assigner.assign(0, sample_hashes(sample)) for sample in x.split(1)])
-    order = torch.arange(total).repeat(3)[torch.randperm(3 * total, generator=generator)]
-    pieces = pieces_of(3 * total, sizes)
-    assigned = torch.cat(
-        [assigner.assign(piece.start, sample_hashes(x[order][piece])) for piece in pieces]
-    )
-    assert assigned.tolist() == alone[order].tolist()
-    assigner.check_count(total)
-
-
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-@pytest.mark.parametrize("kind", ["normal", "whole numbers", "small steps"])
-def test_blocks_are_of_like_size(kind, dtype):
-    """1 600 different samples in 32 blocks: 50 each, with the scatter of a multinomial."""
-    x = {
-        "normal": normal(1600, 4).to(dtype),
-        "whole numbers": torch.cartesian_prod(torch.arange(40.0), torch.arange(40.0)).to(dtype),
-        "small steps": 1 + torch.finfo(dtype).eps * torch.cartesian_prod(*[torch.arange(40.0)] * 2),
-    }[kind].to(dtype)
-    sizes = torch.bincount(BlockAssigner(32).assign(0, sample_hashes(x)), minlength=32)
-    expected = len(x.unique(dim=0)) / 32
-    chi_square = float((sizes - 50).double().square().sum() / 50) * expected / 50
-    assert 10 < chi_square < 65  # 31 degrees of freedom
-
-
-def test_data_with_a_period_is_spread_like_any_other():
-    """Every 32nd sample is of one kind; dealt in turn, each kind would fill one block."""
-    kinds = BlockAssigner(32).assign(0, sample_hashes(normal(3200, 2))).reshape(100, 32)
-    assert min(len(kinds[:, kind].unique()) for kind in range(32)) > 20
-
-
-@given(
-    labels=st.lists(
-        st.integers(-3, 3) | st.sampled_from(["a", "b", None]), min_size=1, max_size=30
-    ),
-    count=st.integers(1, 5),
-    step=st.integers(1, 7),
-)
-@settings(max_examples=60, deadline=None)
-def test_groups_stay_together_in_blocks_of_like_size_whatever_the_order(labels, count, step):
-    def blocks(labels):
-        assigner = BlockAssigner(count, as_groups(labels))
-        pieces = pieces_of(len(labels), [step])
-        hashes = torch.zeros(len(labels), dtype=torch.int64)
-        parts = [assigner.assign(piece.start, hashes[piece]).tolist() for piece in pieces]
-        assigner.check_count(len(labels))
-        return dict(
-            zip(labels, functools.reduce(operator.iadd, parts, []), strict=True)
-        ), functools.reduce(operator.iadd, parts, [])
-
-    own, assigned = blocks(labels)
-    assert assigned == [own[label] for label in labels]
-    assert blocks(labels[::-1])[0] == own
-    groups = [list(own.values()).count(block) for block in range(count)]
-    assert max(groups) - min(groups) <= 1
-
-
-def test_equal_labels_of_different_types_are_one_label():
-    one, two = as_groups([1, "b", 1.5]), as_groups([True, "b", np.float32(1.5)])
-    whole = as_groups([1.0, np.str_("b"), 1.5])
-    assert one is not None
-    assert two is not None
-    assert whole is not None
-    assert one.tolist() == two.tolist() == whole.tolist()
-    assert as_groups([float("inf"), -0.0, 0]) is not None
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        ["x", "y", "x"],
-        ("x", "y", "x"),
-        [3, 7, 3],
-        [0.5, 0.25, 0.5],
-        [(1, 2), (2, 1), (1, 2)],
-        np.array(["x", "y", "x"]),
-        np.array([3, 7, 3], dtype=np.int16),
-        torch.tensor([3, 7, 3]),
-        [torch.tensor(3), torch.tensor(7), torch.tensor(3)],  # as a dataset returns them
-        [np.int64(3), np.int64(7), 3],
-        [True, False, True],
-    ],
-    ids=str,
-)
-def test_labels_may_be_of_any_kind(labels):
-    found = as_groups(labels)
-    assert found is not None
-    assert found.unique(return_inverse=True)[1].tolist() in ([0, 1, 0], [1, 0, 1])
-
-
-def test_no_groups_are_none():
-    assert as_groups(None) is None
-
-
-@pytest.mark.parametrize(
-    ("groups", "text"),
-    [
-        (
-            3,
-            "groups must be a list or an array with one label for every sample, for example [0, 0, 1, 1].",
-        ),
-        ("aab", "groups must be a list or an array with one label for every sample"),
-        (torch.zeros(4, 2), "groups must be a list or an array with one label for every sample"),
-        (np.zeros(()), "groups must be a list or an array with one label for every sample"),
-        (
-            [[0], [1]],
-            "groups holds a label that cannot be compared (unhashable type: 'list'). Use numbers or strings.",
-        ),
-    ],
-)
-def test_labels_that_are_none_are_refused(groups, text):
-    with pytest.raises(ArgumentError) as caught:
-        as_groups(groups)
-    assert text in str(caught.value)
-
-
-def test_too_few_labels_are_refused():
-    assigner = BlockAssigner(4, as_groups([0, 0, 1]))
-    assigner.assign(0, torch.zeros(2, dtype=torch.int64))
-    with pytest.raises(ArgumentError) as caught:
-        assigner.assign(2, torch.zeros(2, dtype=torch.int64))
-    assert (
-        str(caught.value)
-        == "groups has 3 labels, but the data has more samples. Give one to each sample."
-    )
-
-
-def test_too_many_labels_are_refused():
-    assigner = BlockAssigner(4, as_groups([0, 0, 1]))
-    with pytest.raises(ArgumentError) as caught:
-        assigner.check_count(2)
-    assert str(caught.value) == "groups has 3 labels for 2 samples. Give one to each sample."
-
-
-@pytest.mark.parametrize("samples", [19, 21])
-def test_discover_wants_a_label_for_every_sample(samples):
-    with pytest.raises(ArgumentError, match=f"groups has {samples} labels"):
-        liegg.discover(square, normal(20, 2), Linear(2), run=liegg.Run(groups=list(range(samples))))
-
-
-@pytest.mark.parametrize(
-    ("columns", "count"),
-    [
-        (0, 32),
-        (1, 32),
-        (64, 32),
-        (65, 31),
-        (128, 16),
-        (170, 12),
-        (171, 12),
-        (591, 12),
-        (592, 1),
-        (10**6, 1),
-    ],
-)
-def test_how_many_blocks(columns, count):
-    assert count_for(columns) == count
-
-
-@given(st.integers(0, 5000))
-def test_blocks_are_enough_and_within_memory_or_one(columns):
-    count = count_for(columns)
-    assert count == 1 or (FEWEST <= count <= COUNT and count * columns**2 <= ALL_BLOCK_NUMBERS)
-    assert count_for(columns + 1) <= count
 
 
 # Arranging and folding.
@@ -263,10 +70,14 @@ def square_of(kept):
 WAYS = {"qr": lambda start: False, "gram": lambda start: True, "qr+gram": lambda start: start >= 60}
 
 
-@pytest.mark.parametrize(("sizes", "columns"), [([7], 4), ([64, 3], 9), ([1000], 1)], ids=str)
 @pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("each", [2, 40], ids=["few rows per sample", "many"])
-def test_every_block_is_that_of_its_own_rows(each, way, sizes, columns):
+def test_every_block_is_that_of_its_own_rows(way):
+    for each in (2, 40):  # few and many rows per sample
+        for sizes, columns in (([7], 4), ([64, 3], 9), ([1000], 1)):
+            assert_blocks_are_those_of_their_rows(each, way, sizes, columns)
+
+
+def assert_blocks_are_those_of_their_rows(each, way, sizes, columns):
     rows = normal(200, each, columns)
     block = torch.randint(6, (200,), generator=torch.Generator().manual_seed(1))
     block[block == 4] = 0  # a block without samples
@@ -342,23 +153,19 @@ ACTIONS = {
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-@pytest.mark.parametrize("assignment", ["round robin", "in groups"])
-def test_moments_of_blocks_are_those_of_their_samples(name, assignment):
+def test_moments_of_blocks_are_those_of_their_samples(name):
     action, shape = ACTIONS[name]
     x = normal(23, *shape)
-    block = (
-        torch.arange(23) % 5
-        if assignment == "round robin"
-        else torch.tensor([0, 0, 3, 3, 3, 1, 0, 1] * 3)[:23]
-    )
-    found = action.moments(x, block, 5)
     precomputed = action.precompute(x)
-    again = found if precomputed is None else action.moments(x, block, 5, precomputed=precomputed)
-    for number in range(5):
-        own = x[block == number]
-        expected = action.moment(own) if len(own) else torch.zeros_like(found[0])
-        torch.testing.assert_close(found[number], expected, rtol=1e-12, atol=1e-12)
-        torch.testing.assert_close(again[number], expected, rtol=1e-12, atol=1e-12)
+    for block in (torch.arange(23) % 5, torch.tensor([0, 0, 3, 3, 3, 1, 0, 1] * 3)[:23]):
+        found = again = action.moments(x, block, 5)
+        if precomputed is not None:
+            again = action.moments(x, block, 5, precomputed=precomputed)
+        for number in range(5):
+            own = x[block == number]
+            expected = action.moment(own) if len(own) else torch.zeros_like(found[0])
+            torch.testing.assert_close(found[number], expected, rtol=1e-12, atol=1e-12)
+            torch.testing.assert_close(again[number], expected, rtol=1e-12, atol=1e-12)
 
 
 # The stream.

@@ -51,7 +51,7 @@ def test_defects_are_those_of_the_full_solution(action, x, kind):
     given = (
         accumulate.update(accumulate.init(columns), rows).r
         if kind == "qr"
-        else gram.extend(gram.init(columns), rows)
+        else gram.update(gram.init(columns), rows)
     )
     full = defects(given, displacement, len(x))
     low, how = bottom(given, displacement, len(x), COUNT)

@@ -23,7 +23,7 @@ from liegg.discovery.problem import Floor, Problem, difference_floor, noise_floo
 from liegg.discovery.verdict import ModelInfo, Verdict, give_verdict
 from liegg.polarization.gram import Gram
 from liegg.polarization.plan import Plan
-from liegg.polarization.sample_blocks import FEWEST
+from liegg.polarization.sample_blocks import FEWEST_BLOCKS
 from liegg.polarization.streaming import PassSums
 from liegg.results.account import account_of
 from liegg.results.accumulated import Accumulated
@@ -295,7 +295,7 @@ def _settings(
 def _blocks(problem: Problem, solution: Defects) -> BlockStatistics | None:
     """Sums of the blocks of samples, from which intervals are made; None if there are too few, or nothing moves."""
     parts = problem.sums.parts
-    if parts is None or len(parts.samples) < FEWEST or solution.sensitivity <= 0:
+    if parts is None or len(parts.samples) < FEWEST_BLOCKS or solution.sensitivity <= 0:
         return None
     if parts.evidence.clusters:
         return None
@@ -332,8 +332,8 @@ def memory_notes(fits: int, device: str) -> list[Remark]:
 def _pass_notes(sums: PassSums, device: str, *, moves: bool) -> list[Remark]:
     """Batches that had to be halved, and why there are no intervals although they were requested."""
     notes = memory_notes(sums.fits, device)
-    if sums.parts is not None and len(sums.parts.samples) < FEWEST:
-        notes.append(Diagnosis.FEW_BLOCKS(blocks=len(sums.parts.samples), needed=FEWEST))
+    if sums.parts is not None and len(sums.parts.samples) < FEWEST_BLOCKS:
+        notes.append(Diagnosis.FEW_BLOCKS(blocks=len(sums.parts.samples), needed=FEWEST_BLOCKS))
     elif sums.parts is not None and moves:
         notes += evidence_notes(sums.parts.evidence, sums.samples)
     return notes

@@ -1,7 +1,7 @@
 """The data: arrays, tensors, Datasets and DataLoaders as re-iterable batches."""
 
 import math
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,18 +13,14 @@ from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, RandomSampler, SequentialSampler
 
 from liegg._utils.device import DeferredCheck, to_device
-from liegg._utils.errors import (
-    ArgumentError,
-    DataError,
-    EmptyDataError,
-    OneShotDataError,
-    ShapeError,
-)
+from liegg._utils.errors import ArgumentError, DataError, ShapeError
 from liegg.inputs.checked_batch import (
     as_tensor,
     check_finite,
     check_plain,
+    check_reiterable,
     inputs_of,
+    no_samples,
     ragged,
     tree_data,
 )
@@ -33,10 +29,11 @@ from liegg.inputs.pieces import (
     BATCH_SIZE,
     batch_size_for,
     is_indexed,
+    numbers_per_sample,
     pieces_of,
     read_pieces,
     restored_generators,
-    sample_range,
+    select,
 )
 from liegg.inputs.structure.packed import Packed
 from liegg.inputs.structure.tree import is_tree
@@ -93,8 +90,7 @@ class Batches:
     @property
     def spaced(self) -> bool:
         """Whether evenly spaced samples of all the data can be read."""
-        loader = isinstance(self.source, DataLoader) and reads_everything(self.source)
-        return loader or is_indexed(self.source)
+        return is_indexed(self.source) or reads_everything(self.source)
 
     def share(self, rank: int, size: int) -> "Batches":
         """The samples of one of several processes: a range of samples, or every n-th batch.
@@ -115,27 +111,14 @@ class Batches:
             count: how many.
         """
         places = torch.linspace(0, len(self.source) - 1, count, dtype=torch.float64).long().tolist()
-        if isinstance(self.source, Tensor | np.ndarray):
-            return replace(self, source=self.source[places])
-        if self.packed:
-            return replace(self, source=self.source.chosen(places))
-        return replace(self, source=Subset(self.source, places))
+        return replace(self, source=select(self.source, places))
 
     def prepared(self, dtype: torch.dtype | None, device: torch.device | None) -> "Batches":
         """The same data for a model of this dtype on this device; arrays get their batch size."""
-        if self.packed:
-            return replace(self, size=self.size or self._packed_size(device), device=device)
-        array = isinstance(self.source, Tensor | np.ndarray)
         device = device or (self.source.device if isinstance(self.source, Tensor) else None)
-        size = self.size or (
-            batch_size_for(math.prod(self.source.shape[1:]), device) if array else None
-        )
-        return replace(self, size=size, dtype=dtype, device=device)
-
-    def _packed_size(self, device: torch.device | None) -> int | None:
-        """Samples per batch of structured samples; None if they come in batches."""
-        source: Packed = self.source
-        return batch_size_for(source.layout.width, device) if source.indexed else None
+        numbers = numbers_per_sample(self.source)
+        size = self.size or (None if numbers is None else batch_size_for(numbers, device))
+        return replace(self, size=size, dtype=None if self.packed else dtype, device=device)
 
     def __iter__(self) -> Generator[Float[Tensor, "b ..."], None, None]:
         """Yield the batches; raise a `DataError` that names the first bad sample."""
@@ -163,9 +146,8 @@ class Batches:
             count: most samples.
             first: the first batch.
         """
-        if isinstance(self.source, DataLoader) and reads_everything(self.source):
-            dataset = _Collated(self.source, self.source.collate_fn)
-            return replace(self, source=dataset).some(count, first)
+        if reads_everything(self.source):
+            return replace(self, source=_Collated(self.source)).some(count, first)
         if (self.count is not None and self.count <= len(first)) or not self.count:
             places = torch.linspace(0, len(first) - 1, min(count, len(first))).long()
             return first[to_device(places, first.device)]
@@ -182,7 +164,9 @@ class Batches:
         in_order, check = self.count is None, DeferredCheck()
         first, shape, is_first = 0 if in_order else self.start, None, True
         with restored_generators(self.source.data if self.packed else self.source):
-            source = sample_range(self.source, self.start, self.stop)
+            source, every = self.source, self.start == 0 and self.stop is None
+            if not in_order and not every:
+                source = select(source, slice(self.start, self.stop))
             for index, raw in enumerate(read_pieces(pieces_of(source, self.size, self.device))):
                 batch = as_tensor(inputs_of(raw), first)
                 if batch.shape[0] == 0:
@@ -204,11 +188,7 @@ class Batches:
                 first += batch.shape[0]
         check.resolve()
         if first == 0 and (in_order or not self.count):
-            shape = getattr(self.source, "shape", None)
-            kind = type(self.source.data if self.packed else self.source).__name__ + (
-                "" if shape is None else f" of shape {tuple(shape)}"
-            )
-            raise EmptyDataError(f"the data holds no sample ({kind}). Pass at least one.")
+            raise no_samples(self.source.data if self.packed else self.source)
         if on_end is not None:
             on_end(first)
 
@@ -224,8 +204,8 @@ class Batches:
 class _Collated(Dataset[Any]):
     """The samples of a loader one by one, each as its loader collates them."""
 
-    def __init__(self, loader: "DataLoader[Any]", collate: Callable[[list[Any]], Any]) -> None:
-        self.dataset, self.collate = loader.dataset, collate
+    def __init__(self, loader: "DataLoader[Any]") -> None:
+        self.dataset, self.collate = loader.dataset, loader.collate_fn
 
     def __len__(self) -> int:
         return len(self.dataset)  # pyright: ignore[reportArgumentType]
@@ -234,10 +214,12 @@ class _Collated(Dataset[Any]):
         return inputs_of(self.collate([self.dataset[place]]))[0]
 
 
-def reads_everything(loader: "DataLoader[Any]") -> bool:
-    """Whether a loader reads all samples of a data set that can be indexed, in their order or shuffled."""
-    plain = isinstance(loader.sampler, SequentialSampler | RandomSampler)
-    return plain and loader.batch_size is not None and is_indexed(loader.dataset)
+def reads_everything(source: Any) -> bool:
+    """Whether data is a loader that reads all samples of a data set that can be indexed, in their order or shuffled."""
+    if not isinstance(source, DataLoader) or source.batch_size is None:
+        return False
+    plain = isinstance(source.sampler, SequentialSampler | RandomSampler)
+    return plain and is_indexed(source.dataset)
 
 
 def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
@@ -275,12 +257,7 @@ def as_batches(data: Data, *, batch_size: int | None = None) -> Batches:
             "data is a single number; expected samples along the first axis, for example shape "
             "(1000, 10)."
         )
-    if isinstance(data, Iterator):
-        raise OneShotDataError(
-            f"data is a one-shot {type(data).__name__}: it can be read only once, and reading it "
-            "here would use it up. Pass list(data), a tensor, a Dataset, a DataLoader, or an "
-            "object whose __iter__ starts again."
-        )
+    check_reiterable(data)
     if isinstance(data, tuple):
         raise DataError(
             f"data is a tuple of {len(data)}, which can mean inputs with labels or batches. Pass "

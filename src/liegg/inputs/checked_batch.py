@@ -1,16 +1,49 @@
 """One batch of the user's data as a tensor of real numbers, or an error that says what it is instead."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.utils.data import Dataset, IterableDataset
 
 from liegg._utils.checks import first_nonfinite
-from liegg._utils.errors import DataError, DtypeError, NonFiniteError, ShapeError, TreeDataError
+from liegg._utils.errors import (
+    DataError,
+    DtypeError,
+    EmptyDataError,
+    NonFiniteError,
+    OneShotDataError,
+    ShapeError,
+    TreeDataError,
+)
 from liegg.inputs.foreign.jax_function import is_jax_array
 from liegg.inputs.structure.tree import describe, is_tree
+
+
+def check_reiterable(data: Any) -> None:
+    """Raise `OneShotDataError` for data that can be read only once."""
+    if isinstance(data, Iterator):
+        raise OneShotDataError(
+            f"data is a one-shot {type(data).__name__}: it can be read only once, and reading it "
+            "here would use it up. Pass list(data), a tensor, a Dataset, a DataLoader, or an "
+            "object whose __iter__ starts again."
+        )
+
+
+def is_map_style(data: Any) -> bool:
+    """Whether data is a Dataset whose samples can be indexed."""
+    mapped = isinstance(data, Dataset) and not isinstance(data, IterableDataset)
+    return mapped and hasattr(data, "__len__")
+
+
+def no_samples(data: Any) -> EmptyDataError:
+    """The error for data without a sample."""
+    shape = getattr(data, "shape", None)
+    kind = type(data).__name__ + ("" if shape is None else f" of shape {tuple(shape)}")
+    return EmptyDataError(f"the data holds no sample ({kind}). Pass at least one.")
 
 
 def inputs_of(raw: Any) -> Any:

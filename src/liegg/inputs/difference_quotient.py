@@ -1,16 +1,39 @@
-"""Difference quotients of a model along given ways, for models without derivatives."""
+"""Central differences of a model between two places of each sample."""
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.device import layout
 from liegg.inputs.model import Model
+
+
+def half_difference(
+    model: Model,
+    x: Float[Tensor, "b ..."],
+    ahead: Float[Tensor, "n ..."],
+    behind: Float[Tensor, "n ..."],
+) -> Float[Tensor, "n c"]:
+    """Half the change of the outputs between two places, in float64; two calls of the model.
+
+    Args:
+        model: the model.
+        x: samples, whose type and memory format the places get.
+        ahead: places ahead of samples.
+        behind: places behind them.
+    """
+    with torch.no_grad():
+        one, other = (
+            model(places.to(x.dtype, memory_format=layout(x))).double()
+            for places in (ahead, behind)
+        )
+    return (one - other) / 2
 
 
 def along(
     model: Model, x: Float[Tensor, "b ..."], way: Float[Tensor, "b ..."], length: float
 ) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b c"]]:
-    """Outputs, and their difference quotients along ways, with steps of a length.
+    """Outputs, and their difference quotients along directions, with steps of a length.
 
     Args:
         model: the model.
@@ -19,13 +42,8 @@ def along(
         length: how far to step to each side.
     """
     size = torch.linalg.vector_norm(way.double().flatten(1), dim=1)
-    step = (length / size.clamp_min(torch.finfo(torch.float64).tiny)).reshape(
-        -1, *[1] * (x.ndim - 1)
-    )
+    steps = length / size.clamp_min(torch.finfo(torch.float64).tiny)
+    offset = steps.reshape(-1, *[1] * (x.ndim - 1)) * way.double()
     with torch.no_grad():
         y = model(x).double()
-        ends = [
-            model((x.double() + sign * step * way.double()).to(x.dtype)).double()
-            for sign in (1, -1)
-        ]
-    return y, (ends[0] - ends[1]) * (size / (2 * length))[:, None]
+    return y, half_difference(model, x, x + offset, x - offset) * (size / length)[:, None]

@@ -15,12 +15,20 @@ from liegg._utils.errors import HiddenDerivativeError
 from liegg._utils.precision import coarsest, full_precision_products
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
-from liegg.inputs.short_steps import COARSE, LONG, SHORTEST, Steps, halved, make_steps, outside_of
+from liegg.inputs.short_steps import (
+    COARSE_UNIT,
+    LONG_STEP,
+    SHORTEST_POWER,
+    Steps,
+    halved,
+    make_steps,
+    outside_of,
+)
 
-PAIRS, FEWEST_PAIRS = 64, 2
+HIDDEN_PAIRS, FEWEST_PAIRS = 64, 2
 """Most and fewest pairs of samples between which steps are made."""
 
-SHARE = 64
+SAMPLES_PER_PAIR = 64
 """One pair, which costs up to five evaluations, for as many samples of the first batch."""
 
 CHEAP_PRODUCTS = 2**22
@@ -213,8 +221,8 @@ def affordable_pairs(model: Model, x: Float[Tensor, "b ..."]) -> int:
     products = 64 * numbers if model.weights is None else model.weights * numbers ** (x.ndim > 2)
     cheap = CHEAP_PRODUCTS // max(1, 5 * products)
     room = OUTPUT_NUMBERS // max(1, math.prod(model.output_shape))
-    most = min(PAIRS, max(FEWEST_PAIRS, room))
-    return min(len(x), most, max(FEWEST_PAIRS, len(x) // SHARE, cheap))
+    most = min(HIDDEN_PAIRS, max(FEWEST_PAIRS, room))
+    return min(len(x), most, max(FEWEST_PAIRS, len(x) // SAMPLES_PER_PAIR, cheap))
 
 
 def _measure(
@@ -251,14 +259,14 @@ def _measure(
         steps, weights=steps.weights[places], points=steps.points.each(lambda part: part[:, places])
     )
     # Finite differences at the samples are the derivative of such a model.
-    smooth = 0.0 if unit > COARSE or model.finite else _smooth(steps, outside, slopes)
+    smooth = 0.0 if unit > COARSE_UNIT or model.finite else _smooth(steps, outside, slopes)
     settled = smooth > smooth_limit(unit)
     return HiddenChange(smooth, _jumps(steps, outside, slopes, settled=settled), unit)
 
 
 def _rounds(model: Model, way: Float[Tensor, "p ..."]) -> int:
     """Halvings of a long step until it is as short as the steps of finite differences."""
-    length = LONG * float(way.double().flatten(1).norm(dim=1).median())
+    length = LONG_STEP * float(way.double().flatten(1).norm(dim=1).median())
     return int(math.log2(max(length / (STEPS_INSIDE * model.step), 1.0))) if model.step > 0 else 0
 
 
@@ -293,7 +301,7 @@ def _jumps(
     A jump is as high on a short step as on a long one, but met less often: squares are weighted with
     the length. In half precision, where nothing else shows smooth parts, they are not.
     """
-    weight = torch.ones_like(steps.length) if steps.unit > COARSE else steps.length
+    weight = torch.ones_like(steps.length) if steps.unit > COARSE_UNIT else steps.length
     weight = weight * (steps.length > TOO_SHORT)
 
     def share(outside: Tensor) -> float:
@@ -303,7 +311,7 @@ def _jumps(
     limit = jump_limit(steps.unit)
     if settled or share(outside) <= limit:
         return share(outside)
-    ratio = float(steps.length[-1]) / steps.unit**SHORTEST
+    ratio = float(steps.length[-1]) / steps.unit**SHORTEST_POWER
     rounds = min(HALVINGS, math.ceil(math.log2(ratio)) + 4)
     if steps.model.finite:
         way = steps.points.x[1:] - steps.points.x[steps.begin]

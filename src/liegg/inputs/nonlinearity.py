@@ -12,7 +12,7 @@ from liegg._utils.device import call_within_memory
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
 
-PAIRS = 256
+MIDPOINT_PAIRS = 256
 """Pairs of samples at whose midpoints the model is evaluated."""
 
 
@@ -21,7 +21,7 @@ def nonlinearity(
     x: Float[Tensor, "b ..."],
     *,
     movable: Bool[Tensor, "b ..."] | None = None,
-    pairs: int = PAIRS,
+    pairs: int = MIDPOINT_PAIRS,
 ) -> float | None:
     r"""Squared deviation of the model from its linear interpolation, at midpoints between samples.
 
@@ -57,10 +57,7 @@ def midpoint_ratio(model: Callable[[Tensor], Tensor], x: Float[Tensor, "b ..."])
     """The ratio between each sample and the one before."""
     with torch.no_grad():
         ends, middle = model(torch.cat([x, (x + x.roll(1, 0)) / 2])).double().chunk(2)
-    change = float(((ends - ends.roll(1, 0)) / 2).square().sum())
-    deviation = float((middle - (ends + ends.roll(1, 0)) / 2).square().sum())
-    known = change > 0 and math.isfinite(change) and math.isfinite(deviation)
-    return deviation / change if known else None
+    return _ratio(ends, ends.roll(1, 0), middle)
 
 
 def _context_ratio(
@@ -69,7 +66,14 @@ def _context_ratio(
     """The ratio where both ends of a pair have the context of one sample."""
     with torch.no_grad():
         y = model(triples.flatten(0, 1)).double().unflatten(0, (-1, 3))
-    change = float(((y[:, 0] - y[:, 1]) / 2).square().sum())
-    deviation = float((y[:, 2] - (y[:, 0] + y[:, 1]) / 2).square().sum())
+    return _ratio(y[:, 0], y[:, 1], y[:, 2])
+
+
+def _ratio(
+    one: Float[Tensor, "b c"], other: Float[Tensor, "b c"], middle: Float[Tensor, "b c"]
+) -> float | None:
+    """The ratio for outputs at both ends of pairs and at their midpoints."""
+    change = float(((one - other) / 2).square().sum())
+    deviation = float((middle - (one + other) / 2).square().sum())
     known = change > 0 and math.isfinite(change) and math.isfinite(deviation)
     return deviation / change if known else None

@@ -1,8 +1,7 @@
 """Select one field of a model's return value: by key, attribute or index, or with a function."""
 
-import dataclasses
 from collections.abc import Callable, Mapping
-from dataclasses import is_dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +10,7 @@ from torch import Tensor
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, DtypeError, one_line
 from liegg.inputs.model import Model
+from liegg.inputs.structure.tree import entries
 
 Field = int | str | Callable[[Any], Any] | None
 """A dictionary key, an attribute name, a tuple index, several of these joined by dots (`"prediction.energy"`), or a
@@ -32,14 +32,9 @@ def fields_of(returned: Any) -> dict[Any, Any]:
     >>> fields_of({"a": 1}), fields_of((5, 6))
     ({'a': 1}, {0: 5, 1: 6})
     """
-    if isinstance(returned, Mapping):
-        return dict(returned)
-    if isinstance(returned, tuple) and hasattr(returned, "_fields"):  # a NamedTuple
-        return dict(zip(getattr(returned, "_fields"), returned, strict=True))  # noqa: B009
-    if isinstance(returned, tuple | list):
-        return dict(enumerate(returned))
-    if is_dataclass(returned) and not isinstance(returned, type):
-        return {field.name: getattr(returned, field.name) for field in dataclasses.fields(returned)}
+    inside = entries(returned)
+    if inside is not None:
+        return inside
     if isinstance(returned, Tensor) or callable(returned):
         return {}
     public = getattr(returned, "__dict__", {}).items()

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.data import Dataset, IterableDataset, Subset, default_collate
+from torch.utils.data import Dataset, Subset, default_collate
 
 from liegg._utils.errors import DataError, LieggError, one_line
-from liegg.inputs.checked_batch import inputs_of, ragged, tree_data
+from liegg.inputs.checked_batch import inputs_of, is_map_style, ragged, tree_data
 from liegg.inputs.structure.packed import Packed
 from liegg.inputs.structure.tree import is_tree
 
@@ -36,32 +36,35 @@ def is_indexed(source: Any) -> bool:
     """Whether samples can be indexed."""
     if isinstance(source, Packed):
         return source.indexed
-    mapped = isinstance(source, Dataset) and not isinstance(source, IterableDataset)
-    return isinstance(source, Tensor | np.ndarray) or (mapped and hasattr(source, "__len__"))
+    return isinstance(source, Tensor | np.ndarray) or is_map_style(source)
 
 
-def sample_range(source: Any, start: int, stop: int | None) -> Any:
-    """A range of the samples if they can be indexed; else all of them."""
-    if (start == 0 and stop is None) or not is_indexed(source):
-        return source
+def numbers_per_sample(source: Any) -> int | None:
+    """Numbers per sample; None if they are known only when samples are read."""
     if isinstance(source, Tensor | np.ndarray):
-        return source[start:stop]
+        return math.prod(source.shape[1:])
+    return source.layout.width if isinstance(source, Packed) and source.indexed else None
+
+
+def select(source: Any, places: slice | list[int]) -> Any:
+    """Some samples of data that can be indexed, as data of their own."""
+    if isinstance(source, Tensor | np.ndarray):
+        return source[places]
     if isinstance(source, Packed):
-        return source.part(start, stop)
-    return Subset(source, range(len(source))[start:stop])
+        return source.select(places)
+    return Subset(source, range(len(source))[places] if isinstance(places, slice) else places)
 
 
 def pieces_of(source: Any, size: int | None, device: torch.device | None) -> Iterable[Any]:
     """Batches as the source gives them, before any check."""
-    if isinstance(source, Tensor | np.ndarray):
-        step = size or batch_size_for(math.prod(source.shape[1:]), device)
-        return (source[start : start + step] for start in range(0, len(source), step))
-    if isinstance(source, Packed) and source.indexed:
-        step = size or batch_size_for(source.layout.width, device)
-        return (source.rows(start, start + step) for start in range(0, len(source), step))
-    if isinstance(source, Dataset):
-        return _stacked(source, size, device)
-    return source
+    numbers = numbers_per_sample(source)
+    if numbers is None:
+        return _stacked(source, size, device) if isinstance(source, Dataset) else source
+    step = size or batch_size_for(numbers, device)
+    starts = range(0, len(source), step)
+    if isinstance(source, Packed):
+        return (source.rows(start, start + step) for start in starts)
+    return (source[start : start + step] for start in starts)
 
 
 def read_pieces(pieces: Iterable[Any]) -> Iterator[Any]:

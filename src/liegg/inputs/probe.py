@@ -29,10 +29,10 @@ from liegg.inputs.output_field import with_field
 PROBE_SAMPLES = 3
 """Samples on which a model is probed: one of them has neighbours on both sides."""
 
-LARGEST = 1e75
+LARGEST_INPUT = 1e75
 """Numbers up to this, and down to its inverse, have fourth powers in float64."""
 
-RANDOM_UNITS, MIXING_UNITS, MOST = 100, 1000, 0.1
+RANDOM_UNITS, MIXING_UNITS, LARGEST_CHANGE = 100, 1000, 0.1
 """Most rounding units by which two calls, or a sample in and out of a batch, may differ, and most of
 the output's size, which half precision would exceed."""
 
@@ -81,7 +81,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         DataError: the numbers are too large or too small to be squared.
     """
     largest = float(x.abs().max()) if x.numel() else 0.0
-    if largest > 0 and not 1 / LARGEST < largest < LARGEST:
+    if largest > 0 and not 1 / LARGEST_INPUT < largest < LARGEST_INPUT:
         raise DataError(
             f"the largest number of the data is {largest:.0e}: squares of such numbers are lost. "
             "Rescale the data, and undo it at the beginning of the model."
@@ -92,43 +92,15 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
         leaf = x.clone().requires_grad_(not model.finite)
         model, raw = with_field(model, call(model.function, leaf), samples=len(x))
     y = _checked_output(raw, x, model.name, places)
-    with torch.no_grad():
-        again, in_place = _call_again(model.function, x)
-        single = [call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))]
-    if any(one.shape[1] != y.shape[1] for one in single):
-        raise BatchMixingError(
-            f"the output of {model.name} has {y.shape[1]} numbers per sample in a batch of {len(x)}, and "
-            f"{single[0].shape[1]} for one sample alone. {MIXING_ADVICE}"
-        )
-    alone = torch.cat(single)
-    scale = float(y.abs().max()) + torch.finfo(y.dtype).tiny
     arithmetic = coarsest(x.dtype, y.dtype, *dtypes())
-    eps = torch.finfo(arithmetic).eps
-    noise = float((again - y).abs().max()) / scale
-    if (change := noise) > (MOST if model.finite else min(RANDOM_UNITS * eps, MOST)):
-        raise RandomModelError(
-            f"two calls of {model.name} on the same {len(x)} samples differ by {change:.1e} of the "
-            f"output's size: the model draws random numbers. {NOISE_ADVICE if model.finite else RANDOM_ADVICE}"
-        )
-    tolerance = max(MIXING_NOISES * noise, NOISY_MIXING) if model.finite else MIXING_UNITS * eps
-    if (change := float((alone - y).abs().max()) / scale) > min(tolerance, MOST):
-        raise BatchMixingError(
-            f"the output of {model.name} for a sample changes by {change:.1e} of its size when the "
-            "other samples of the batch are left out: it mixes samples (batch statistics, a quantised "
-            f"layer that scales by the batch, or an operation along axis 0). {MIXING_ADVICE}"
-        )
+    noise, in_place = _check_repeatable(model, x, y, arithmetic)
+    shape = tuple(raw.shape[1:])
+    model = replace(model, output_shape=shape, in_place=in_place, arithmetic=arithmetic)
     if model.finite:
-        noise = max(noise, change) if max(noise, change) > MIXING_UNITS * eps else 0.0
-        found = {"output_shape": tuple(raw.shape[1:]), "arithmetic": arithmetic, "noise": noise}
-        return replace(model, in_place=in_place, **found)
-    slope, centre = 0.0, None
-    if raw.requires_grad:
-        samples = batch[evenly_spaced(batch, SLOPE_SAMPLES)]
-        slope, centre = call_within_memory(partial(slope_and_centre, model, summed=summed), samples)
-        if slope == 0 and len(samples) < len(
-            batch
-        ):  # a rectified layer may be flat at all of these
-            slope, _ = call_within_memory(partial(slope_and_centre, model, summed=summed), batch)
+        return replace(model, noise=noise)
+    slope, centre = (
+        _slope_of_batch(model, batch, summed=summed) if raw.requires_grad else (0.0, None)
+    )
     if slope is not None and slope * largest**2 <= torch.finfo(arithmetic).tiny ** 2:
         slope = 0.0  # what it does to the output is too small to be a number of this precision
     if slope == 0 and _varies(model, batch, summed=summed):
@@ -138,15 +110,65 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
             "Return the differentiable quantity, such as logits. Or pass run=liegg.Run(route='finite') for "
             "finite differences."
         )
-    return replace(
-        model,
-        output_shape=tuple(raw.shape[1:]),
-        in_place=in_place,
-        slope=slope,
-        centre=centre,
-        arithmetic=arithmetic,
-        notes=(*model.notes, *arithmetic_note(arithmetic, model.input_dtype or x.dtype)),
-    )
+    notes = (*model.notes, *arithmetic_note(arithmetic, model.input_dtype or x.dtype))
+    return replace(model, slope=slope, centre=centre, notes=notes)
+
+
+def _check_repeatable(
+    model: Model, x: Float[Tensor, "b ..."], y: Float[Tensor, "b c"], arithmetic: torch.dtype
+) -> tuple[float, bool]:
+    """Check that samples have the same outputs when called again, and alone.
+
+    Args:
+        model: the model.
+        x: a few samples.
+        y: their outputs.
+        arithmetic: coarsest floating point type between input and output.
+
+    Returns:
+        The noise of a model without derivatives, 0 if it is rounding; and whether the model writes into its input.
+
+    Raises:
+        RandomModelError: two calls differ.
+        BatchMixingError: a sample's output depends on the other samples.
+    """
+    with torch.no_grad():
+        again, in_place = _call_again(model.function, x)
+        single = [call(model.function, x[i : i + 1]).reshape(1, -1) for i in range(len(x))]
+    if any(one.shape[1] != y.shape[1] for one in single):
+        raise BatchMixingError(
+            f"the output of {model.name} has {y.shape[1]} numbers per sample in a batch of {len(x)}, and "
+            f"{single[0].shape[1]} for one sample alone. {MIXING_ADVICE}"
+        )
+    scale = float(y.abs().max()) + torch.finfo(y.dtype).tiny
+    noise, mixing = (float((other - y).abs().max()) / scale for other in (again, torch.cat(single)))
+    eps = torch.finfo(arithmetic).eps
+    if noise > (LARGEST_CHANGE if model.finite else min(RANDOM_UNITS * eps, LARGEST_CHANGE)):
+        raise RandomModelError(
+            f"two calls of {model.name} on the same {len(x)} samples differ by {noise:.1e} of the "
+            f"output's size: the model draws random numbers. {NOISE_ADVICE if model.finite else RANDOM_ADVICE}"
+        )
+    tolerance = max(MIXING_NOISES * noise, NOISY_MIXING) if model.finite else MIXING_UNITS * eps
+    if mixing > min(tolerance, LARGEST_CHANGE):
+        raise BatchMixingError(
+            f"the output of {model.name} for a sample changes by {mixing:.1e} of its size when the "
+            "other samples of the batch are left out: it mixes samples (batch statistics, a quantised "
+            f"layer that scales by the batch, or an operation along axis 0). {MIXING_ADVICE}"
+        )
+    noise = max(noise, mixing)
+    return noise if noise > MIXING_UNITS * eps else 0.0, in_place
+
+
+def _slope_of_batch(
+    model: Model, batch: Float[Tensor, "b ..."], *, summed: bool
+) -> tuple[float | None, Float[Tensor, " c"]]:
+    """`slope_and_centre` at a few samples; the slope at all of them where these are flat, as a rectified layer may be."""
+    measure = partial(slope_and_centre, model, summed=summed)
+    samples = batch[evenly_spaced(batch, SLOPE_SAMPLES)]
+    slope, centre = call_within_memory(measure, samples)
+    if slope == 0 and len(samples) < len(batch):
+        slope, _ = call_within_memory(measure, batch)
+    return slope, centre
 
 
 def _call_again(

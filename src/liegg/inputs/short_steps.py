@@ -12,19 +12,19 @@ from liegg._utils.random import signs_like
 from liegg.inputs.difference_quotient import along
 from liegg.inputs.model import Model
 
-LONG, LONG_IN_HALF_PRECISION = 0.125, 0.25
+LONG_STEP, LONG_STEP_IN_HALF_PRECISION = 0.125, 0.25
 """Longest step, as a share of the way to the other sample; a second one follows it."""
 
-SHORTEST, WIDER = 0.4, 16
+SHORTEST_POWER, SECOND_STEP = 0.4, 16
 """Power of the rounding unit that is the shortest step, and how many times longer the second one is."""
 
-COARSE = 1e-4
+COARSE_UNIT = 1e-4
 """Rounding unit above which short steps show only rounding."""
 
 STEP_UNITS = 8.0
 """Rounding units, of the output and of gradient times input, that two values may differ by."""
 
-UNEVEN = 1e-3
+SMALLEST_SPREAD = 1e-3
 """Smallest spread of an output, relative to the largest, by which it is divided."""
 
 CONSTANT_UNITS, CONSTANT_SHARE = 1000.0, 0.01
@@ -101,11 +101,14 @@ def make_steps(
     moved: Bool[Tensor, "..."] | None = None,
 ) -> Steps:
     """Make the steps: one evaluation for all of their ends."""
-    short, long = unit**SHORTEST, LONG_IN_HALF_PRECISION if unit > COARSE else LONG
+    short, long = (
+        unit**SHORTEST_POWER,
+        LONG_STEP_IN_HALF_PRECISION if unit > COARSE_UNIT else LONG_STEP,
+    )
     begin, lengths, ends = [0, 1], [long, long], [long, 2 * long]
-    if unit <= COARSE:
-        begin, lengths = [0, 0, 0, 3], [short, WIDER * short, *lengths]
-        ends = [short, WIDER * short, *ends]
+    if unit <= COARSE_UNIT:
+        begin, lengths = [0, 0, 0, 3], [short, SECOND_STEP * short, *lengths]
+        ends = [short, SECOND_STEP * short, *ends]
     weights, constant = x.new_empty(0), False
 
     def weigh(y: Tensor) -> Tensor:
@@ -141,7 +144,7 @@ def _weights(y: Float[Tensor, "p c"], unit: float) -> Float[Tensor, "p c"]:
     """Random signs over the spread of each output, at most 1."""
     values = y.double()
     spread = (values - values.mean(0)).square().mean(0).sqrt()
-    least = torch.maximum(UNEVEN * spread.max(), QUIET_UNITS * unit * values.abs().amax(0))
+    least = torch.maximum(SMALLEST_SPREAD * spread.max(), QUIET_UNITS * unit * values.abs().amax(0))
     spread = torch.maximum(spread, least).clamp_min(torch.finfo(torch.float64).tiny)
     return signs_like(y, seed=0) * (spread.min() / spread).to(y.dtype)
 

@@ -11,10 +11,10 @@ from liegg._utils.errors import BatchMixingError, RandomModelError
 from liegg._utils.precision import coarsest, full_precision_products, rounding_unit
 from liegg.inputs.model import Model
 from liegg.inputs.probe import (
+    LARGEST_CHANGE,
     MIXING_ADVICE,
     MIXING_NOISES,
     MIXING_UNITS,
-    MOST,
     RANDOM_ADVICE,
     RANDOM_UNITS,
 )
@@ -61,7 +61,7 @@ class SpotCheck:
         unit = rounding_unit(dtype, x.device, convolves=self.model.convolves)
         change = (_alone(self.model, x, place) - y[place]).abs().max()
         least = max(MIXING_UNITS * unit, MIXING_NOISES * self.model.noise)
-        return change <= min(LENIENCE * least, MOST) * y.abs().max()
+        return change <= min(LENIENCE * least, LARGEST_CHANGE) * y.abs().max()
 
     def confirm(self, x: Float[Tensor, "b ..."], first: int) -> None:
         """Call the model again, in full precision, to see what is wrong; nothing if it was rounding.
@@ -82,14 +82,14 @@ class SpotCheck:
         scale = float(y.abs().max()) + torch.finfo(y.dtype).tiny
         change = max(_distance(again, y), _distance(alone_again, alone)) / scale
         noise = MIXING_NOISES * self.model.noise
-        if change > min(LENIENCE * max(RANDOM_UNITS * eps, noise), MOST):
+        if change > min(LENIENCE * max(RANDOM_UNITS * eps, noise), LARGEST_CHANGE):
             raise RandomModelError(
                 f"two calls of {name} differ by {change:.1e} of the output's size, at sample "
                 f"{first + place} and its batch though not at the first samples: the model draws "
                 f"random numbers. {RANDOM_ADVICE}"
             )
         if (change := _distance(alone, y[place]) / scale) > min(
-            LENIENCE * max(MIXING_UNITS * eps, noise), MOST
+            LENIENCE * max(MIXING_UNITS * eps, noise), LARGEST_CHANGE
         ):
             raise BatchMixingError(
                 f"the output of {name} for sample {first + place} changes by {change:.1e} of its "

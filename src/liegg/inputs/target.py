@@ -23,13 +23,13 @@ for everything, and so `"classes"` and `"values"`, which `liegg.inputs.task` rea
 PlainTarget = int | str | tuple[int, ...] | None
 """A target in its plainest form, see `plain_target`."""
 
-NAMES = ("margin", "probabilities", "log_probabilities")
+NAMED_TARGETS = ("margin", "probabilities", "log_probabilities")
 """Targets that need the outputs of all classes."""
 
 DIFFERENCE = re.compile(r"\s*(\d+)\s+minus\s+(\d+)\s*")
 """The output of one class minus that of another."""
 
-EXPECTED = (
+EXPECTED_TARGET = (
     "a class such as target=3, several such as target=[3, 5], a difference such as target='3 minus 5', "
     "'margin', 'probabilities' or 'log_probabilities', or for all outputs 'classes' or 'values'"
 )
@@ -51,11 +51,11 @@ def plain_target(target: Any) -> PlainTarget:
         >>> plain_target([3, 5]), plain_target(" 3  minus 5"), plain_target([4])
         ((3, 5), '3 minus 5', 4)
     """
-    if target is None or (isinstance(target, str) and target in NAMES):
+    if target is None or (isinstance(target, str) and target in NAMED_TARGETS):
         return target
     if isinstance(target, str):
         if (pair := DIFFERENCE.fullmatch(target)) is None:
-            raise ArgumentError(f"target={shown(target)}: expected {EXPECTED}.")
+            raise ArgumentError(f"target={shown(target)}: expected {EXPECTED_TARGET}.")
         one, other = map(int, pair.groups())
         if one == other:
             raise ArgumentError(f"target={shown(target)} is 0 everywhere: name two classes.")
@@ -64,10 +64,10 @@ def plain_target(target: Any) -> PlainTarget:
     for one in classes:
         if isinstance(one, bool) or not isinstance(one, int) or one < 0:
             raise ArgumentError(
-                f"target={shown(target)}: classes are whole numbers, counted from 0. Expected {EXPECTED}."
+                f"target={shown(target)}: classes are whole numbers, counted from 0. Expected {EXPECTED_TARGET}."
             )
     if not classes:
-        raise ArgumentError(f"target={shown(target)} names no class; expected {EXPECTED}.")
+        raise ArgumentError(f"target={shown(target)} names no class; expected {EXPECTED_TARGET}.")
     if len(set(classes)) < len(classes):
         raise ArgumentError(f"target={shown(target)} names a class twice. Name each class once.")
     first, *others = classes
@@ -96,7 +96,7 @@ def check_target(target: PlainTarget, y: Float[Tensor, "b ..."], name: str) -> N
             f"target={target!r}: {name} has {count} outputs, counted from 0, and so no class {largest}. "
             f"The last one is target={count - 1}."
         )
-    if target not in NAMES:
+    if target not in NAMED_TARGETS:
         return
     if count != max(shape):
         place = "[:, -1]" if len(shape) == 2 else "[:, :, 0, 0]"

@@ -6,9 +6,10 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torch.utils.data import DataLoader
 
 from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg.inputs.checked_batch import is_map_style
 from liegg.inputs.model import Model
 from liegg.inputs.output_field import OBVIOUS
 from liegg.inputs.target import Target, is_normalised
@@ -149,8 +150,8 @@ def labels_in(data: Any, outputs: int) -> Literal["classes", "values"] | None:
     if isinstance(data, DataLoader):
         data = data.dataset
     try:
-        if isinstance(data, Dataset) and not isinstance(data, IterableDataset):
-            some = range(min(LABELLED_SAMPLES, len(data)))  # pyright: ignore[reportArgumentType]
+        if is_map_style(data):
+            some = range(min(LABELLED_SAMPLES, len(data)))
             found = [_label(data[place]) for place in some]
         elif isinstance(data, list):
             found = [_label(data[0])]

@@ -10,7 +10,6 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark, plural
-from liegg._utils.errors import ArgumentError
 from liegg.polarization.output_sketch import Outputs
 
 STILL_UNITS = 4.0
@@ -34,7 +33,7 @@ Random networks have 0.5 or more."""
 IDLE = 0.5
 """Fraction of samples without any derivative from which on a warning is given."""
 
-UNEVEN = 30.0
+UNEVEN_OUTPUTS = 30.0
 """Ratio of the outputs' sensitivities above which the smaller ones no longer count."""
 
 NAMED_OUTPUTS = 10
@@ -142,11 +141,6 @@ def update_sums(
         if split is None
         else _squares(rows[..., :split]) * _squares(rows[..., split:])
     )
-    if sums.motions is not None and squares.shape[1] != y.shape[1]:
-        raise ArgumentError(
-            f"{squares.shape[1]} rows per sample for {y.shape[1]} outputs: "
-            "expected init_sums(y, each=False)."
-        )
     motion = squares.sum(1)
     offset = y.detach().double() - sums.shift
     distance = offset.square().sum(1)
@@ -167,10 +161,6 @@ def update_sums(
 
 def merge_sums(one: DiagnosticSums, other: DiagnosticSums) -> DiagnosticSums:
     """Sums over the samples of both, which must have started from the same `init_sums`."""
-    if not torch.equal(one.shift, other.shift) or (one.motions is None) != (other.motions is None):
-        raise ArgumentError(
-            "the two sums were started from different outputs; start both from one init_sums."
-        )
     sums = {
         name: None if value is None else value + getattr(other, name)
         for name, value in one._asdict().items()
@@ -191,17 +181,12 @@ def diagnose(sums: DiagnosticSums, *, dtype: torch.dtype, outputs: Outputs = "ea
         dtype: precision of the model.
         outputs: which outputs had rows, as for `liegg.discover`.
 
-    Raises:
-        ArgumentError: there are no samples.
-
     Examples:
         >>> y = torch.ones(50, 2)
         >>> diagnose(update_sums(init_sums(y), torch.zeros(50, 2, 9), y), dtype=y.dtype).kind
         'constant'
     """
     n = sums.samples
-    if n == 0:
-        raise ArgumentError("no samples were added: the model cannot be diagnosed.")
     floor, lost = (STILL_UNITS * torch.finfo(dtype).eps) ** 2, torch.finfo(dtype).tiny ** 2
     means = (sums.outputs / n).cpu()
     variances = (sums.squares.cpu() / n - means.square()).clamp_min(0)
@@ -250,7 +235,7 @@ def _warnings(sums: DiagnosticSums, dead: Bool[Tensor, " c"], variance: float) -
     if sums.motions is not None and not few:
         alive = sums.motions.cpu()[~dead]
         factor = float((alive.max() / alive.min()).sqrt())
-        if factor > UNEVEN:
+        if factor > UNEVEN_OUTPUTS:
             yield Diagnosis.UNEVEN_OUTPUTS(factor=factor)
     if few and effective < EVENNESS * spread and typical < STEEPNESS * variance:
         yield Diagnosis.SATURATED(n=max(1, round(effective)), total=n)

@@ -15,10 +15,10 @@ COARSE_FLOOR = 1e-6
 """Fraction of the displacement below which a float32 sum resolves nothing."""
 
 
-TOLERANCE = 1e-9
+EQUAL_PROJECTIONS = 1e-9
 """Relative difference up to which two projections belong to equal samples."""
 
-CENTRE_SAMPLES = 64
+INPUT_CENTRE_SAMPLES = 64
 """Samples whose mean is the centre of sums of squared distances."""
 
 
@@ -83,7 +83,7 @@ def init(action: Action, first: Float[Tensor, "b ..."], blocks: int = 1) -> Inpu
     zeros = moment.new_zeros(blocks, *moment.shape, dtype=torch.float64)
     zero = zeros.new_zeros(())
     precision = torch.promote_types(first.dtype, torch.float32)
-    centre = _centre(action, first[:CENTRE_SAMPLES].detach(), precision)
+    centre = _centre(action, first[:INPUT_CENTRE_SAMPLES].detach(), precision)
     return InputSums(zeros, zero, 0, centre, torch.zeros_like(centre, dtype=torch.float64), zero)
 
 
@@ -209,5 +209,5 @@ def distinct(projections: Float[Tensor, " k"]) -> Float[Tensor, " j"]:
     if not len(projections):
         return projections
     values = projections.sort().values
-    step = values.diff() > TOLERANCE * values.abs().max()
+    step = values.diff() > EQUAL_PROJECTIONS * values.abs().max()
     return values[torch.cat([torch.ones(1, dtype=torch.bool), step])]

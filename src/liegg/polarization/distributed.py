@@ -33,7 +33,7 @@ from liegg.polarization.checkpoint import (
     weight_checksums,
 )
 from liegg.polarization.state import PassState, from_tensors, merge, to_tensors
-from liegg.polarization.streaming import CENTRE_SAMPLES, PassPlan, init, update
+from liegg.polarization.streaming import OUTPUT_CENTRE_SAMPLES, PassPlan, init, update
 
 Result = TypeVar("Result")
 
@@ -259,7 +259,7 @@ def _fingerprint(
         "processes": processes,
         "versions": [__version__, torch.__version__],
     }
-    outputs = call_within_memory(plan.model, plan.first[:CENTRE_SAMPLES])
+    outputs = call_within_memory(plan.model, plan.first[:OUTPUT_CENTRE_SAMPLES])
     return fingerprint(plan.first, outputs, settings | more)
 
 

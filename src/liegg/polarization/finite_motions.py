@@ -7,26 +7,26 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.device import call_within_memory, layout
+from liegg._utils.device import call_within_memory
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
-from liegg.polarization.output_sketch import combine
+from liegg.polarization.finite.differences import difference_rows, group_motions
 from liegg.polarization.plan import Plan
 from liegg.polarization.rows import polarize
 
 MOVED_SAMPLES = 4
 """Samples that are moved."""
 
-AGREEMENT = 2.0
+LARGEST_RATIO = 2.0
 """Largest ratio between two squared changes that agree."""
 
 CHANGE_UNITS = 64.0
 """Rounding units of the output that a change may be off by."""
 
-SMALL = 0.03
+SMALL_SHARE = 0.03
 """Share of the mean squared change below which a change counts as none."""
 
 
@@ -47,7 +47,7 @@ def finite_motions(
 
     Returns:
         A warning with the candidate that disagrees most; None if all agree to a factor of
-        `AGREEMENT`.
+        `LARGEST_RATIO`.
     """
     steps = action.steps(tuple(x.shape[1:]))
     if not bool((steps > 0).any()) or len(x) < 1:
@@ -64,14 +64,10 @@ def squared_changes(
     rows, y = polarize(model, action, x, plan)
     rows = rows[..., moving.to(x.device)].cpu()
     promised = (rows * steps[moving]).square().sum(1).mean(0)
-    motions = torch.diag(steps)[moving].to(x)
-    moved = action.act_all(torch.cat([motions, -motions]), x).flatten(0, 1)
-    replies = model(moved.to(x.dtype, memory_format=layout(x))).detach()
-    ahead, behind = replies.unflatten(0, (2, -1))
-    changes = (ahead - behind).unflatten(0, (len(moving), len(x))) / 2
-    found = combine(changes, plan.outputs, seed=plan.seed)
-    size = float(y.double().square().sum(1).mean())
-    return promised, found.square().sum(2).mean(1).cpu(), size
+    motions = group_motions(action, x, steps, len(moving))
+    moved = difference_rows(model, x, motions, outputs=plan.outputs, seed=plan.seed).cpu()
+    found = (moved * steps[moving]).square().sum(1).mean(0)
+    return promised, found, float(y.double().square().sum(1).mean())
 
 
 def _compared(
@@ -81,9 +77,9 @@ def _compared(
     promised, found, size = squared_changes(model, action, plan, steps, x)
     unit = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
     rounding = (CHANGE_UNITS * unit) ** 2 * size
-    small = max(SMALL * max(float(promised.mean()), float(found.mean())), rounding)
+    small = max(SMALL_SHARE * max(float(promised.mean()), float(found.mean())), rounding)
     ratios = ((promised + small) / (found + small)).log().abs()
-    if not bool(torch.isfinite(ratios).all()) or float(ratios.max()) <= math.log(AGREEMENT):
+    if not bool(torch.isfinite(ratios).all()) or float(ratios.max()) <= math.log(LARGEST_RATIO):
         return None
     worst = int(ratios.argmax())
     candidate = int((steps > 0).nonzero()[worst, 0])

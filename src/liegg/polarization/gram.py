@@ -17,7 +17,7 @@ from torch import Tensor
 from liegg._utils.linalg import add_upper_square
 from liegg.polarization.r_factor import RFactor, merge
 
-RIDGES = (1e-15, 1e-14, 1e-13)
+CHOLESKY_RIDGES = (1e-15, 1e-14, 1e-13)
 """Fractions of the diagonal added until a Cholesky factor exists, all far below float32's 1e-10."""
 
 ROWS_AT_ONCE = 2048
@@ -70,7 +70,7 @@ def init(columns: int, device: torch.device | None = None) -> Gram:
     return Gram(torch.zeros(columns, columns, dtype=torch.float64, device=device), 0)
 
 
-def extend(state: Gram, rows: Float[Tensor, "m g"]) -> Gram:
+def update(state: Gram, rows: Float[Tensor, "m g"]) -> Gram:
     """Add new rows, which must be finite; nothing is read back from the device.
 
     Args:
@@ -118,7 +118,7 @@ def factor(state: Gram) -> RFactor:
     In a null space the smallest pivots are rounding, of either sign; a ridge at the level of that
     rounding makes them positive.
 
-    >>> state = extend(init(2), torch.tensor([[3.0, 0.0], [4.0, 0.0], [0.0, 2.0]]))
+    >>> state = update(init(2), torch.tensor([[3.0, 0.0], [4.0, 0.0], [0.0, 2.0]]))
     >>> factor(state).r.round(decimals=6)
     tensor([[5., 0.],
             [0., 2.]], dtype=torch.float64)
@@ -127,7 +127,7 @@ def factor(state: Gram) -> RFactor:
     scale = torch.where(lengths > 0, lengths, 1.0)
     unit = state.matrix / scale[:, None]
     unit /= scale
-    for ridge in RIDGES:
+    for ridge in CHOLESKY_RIDGES:
         unit.diagonal().copy_((lengths > 0).to(unit.dtype) + ridge)
         r, failure = torch.linalg.cholesky_ex(unit, upper=True)  # reads the upper triangle alone
         if not int(failure):

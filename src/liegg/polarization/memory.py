@@ -128,23 +128,10 @@ def estimate(
         count: number of smallest defects.
         side: side of the moment of each block.
 
-    Raises:
-        ArgumentError: there are no candidates, or the solver or accumulator is unknown.
-
     Examples:
         >>> print(estimate(10_000, accumulator="gram", solver="bottom"))
         10000 candidates: 8 GB at most (factor 1.6 GB, rows 3.2 GB, folding 3.2 GB, solving 5.62 GB)
     """
-    if (
-        columns < 1
-        or blocks < 1
-        or solver not in SOLVER_SQUARES
-        or accumulator not in ("qr", "gram")
-    ):
-        raise ArgumentError(
-            f"estimate({columns}, blocks={blocks}, accumulator={accumulator!r}, "
-            f"solver={solver!r}): expected positive numbers, 'qr' or 'gram', and 'full' or 'bottom'."
-        )
     square = columns**2 * BYTES
     # On a GPU up to 128 MB more, for few columns.
     waiting = block_rows(columns, torch.device("cpu")) * columns * BYTES

@@ -6,9 +6,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.checks import first_nonfinite
-from liegg._utils.errors import NonFiniteError
-
 BLOCK_COLUMNS = 4
 """Rows per QR in multiples of the columns: a QR of `[R; block]` wastes at most a fifth."""
 
@@ -44,13 +41,11 @@ def update(state: RFactor, rows: Float[Tensor, "m g"]) -> RFactor:
 
     Args:
         state: factor of the rows seen so far.
-        rows: new rows, any number, any float dtype; folded in as float64.
+        rows: new rows, any number, any float dtype; folded in as float64. They must be finite: nothing is read back
+            from the device.
 
     Returns:
         The factor of all rows, with the row count advanced.
-
-    Raises:
-        NonFiniteError: a row holds NaN or infinity; the message names the first such row.
 
     Examples:
         >>> state = update(init(2), torch.tensor([[3.0, 0.0], [4.0, 0.0], [0.0, 2.0]]))
@@ -58,17 +53,6 @@ def update(state: RFactor, rows: Float[Tensor, "m g"]) -> RFactor:
         (tensor([[5., 0.],
                 [0., 2.]], dtype=torch.float64), 3)
     """
-    # One reduction in the usual case; the exact search only on suspicion.
-    if not bool(torch.isfinite(rows.sum())) and (bad := first_nonfinite(rows)) is not None:
-        raise NonFiniteError(
-            f"polarization row {state.rows + bad} holds NaN or infinity: the model's derivative is "
-            "not finite there."
-        )
-    return extend(state, rows)
-
-
-def extend(state: RFactor, rows: Float[Tensor, "m g"]) -> RFactor:
-    """As `update`, for rows known to be finite: nothing is read back from the device."""
     rows = rows.to(torch.float64)
     stacked = rows if state.rows == 0 else torch.cat([state.r, rows])
     return RFactor(_triangle(stacked), state.rows + rows.shape[0])

@@ -15,7 +15,7 @@ from liegg.polarization import r_factor
 from liegg.polarization.plan import Plan
 from liegg.polarization.rows import ROW_ELEMENTS, polarize, rows_per_sample
 
-NOISE_SAMPLES = 256
+SCATTER_SAMPLES = 256
 """Samples at which rows are computed twice."""
 
 EXCUSED = 4.0
@@ -54,7 +54,7 @@ def scatter(
     *,
     unit: float,
     output_action: Action | None = None,
-    samples: int = NOISE_SAMPLES,
+    samples: int = SCATTER_SAMPLES,
 ) -> Scatter:
     r"""Compute rows twice, the second time with every input shifted by one rounding unit.
 

@@ -9,7 +9,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.device import layout
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, ModelError, one_line
 from liegg._utils.forward_mode import jvp
@@ -17,8 +16,13 @@ from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.inputs.model import Model
 from liegg.inputs.probe import PROBE_SAMPLES
-from liegg.polarization.finite.differences import difference_rows
-from liegg.polarization.finite.steps import Steps, choose_steps
+from liegg.polarization.finite.differences import (
+    difference_rows,
+    group_motions,
+    random_direction,
+    straight_motions,
+)
+from liegg.polarization.finite.steps import choose_steps
 from liegg.polarization.output_sketch import Outputs, combine, cotangents
 from liegg.polarization.plan import Plan, Route
 
@@ -78,14 +82,22 @@ def plan(
         size = f"{passes * columns * 8 / 2**30:.1f} GB"
         notes.append(Diagnosis.MANY_ROWS(rows=passes, columns=columns, size=size))
     if model.finite:
-        _check_finite_route(model, route)
+        if route not in ("auto", "finite"):
+            raise ArgumentError(
+                f"route={route!r}: {model.name} has no derivatives of its own. Use route='finite', or leave "
+                "it out."
+            )
         steps = choose_steps(model, action, x, outputs=outputs, seed=seed)
         return Plan(outputs, "finite", seed, notes=tuple(notes), steps=steps)
     samples = min(len(x), samples_at_once(outputs, model, columns))
     room = together_on(x, samples * max(x[0].numel(), math.prod(model.output_shape)))
     x = x[:PROBE_SAMPLES]
     if route == "moved":
-        _check_steps(action, tuple(x.shape[1:]))
+        if bool((action.steps(tuple(x.shape[1:])) <= 0).any()):
+            raise ArgumentError(
+                "route='moved' moves samples by a finite step along every candidate, which images, volumes and sequences have "
+                "(Action.steps). Use route='auto' for this action."
+            )
         return Plan(outputs, route, seed, max(1, min(room // 2, action.size)), tuple(notes))
     cheapest: tuple[Route, ...] = ("jvp", "vjp") if action.size < passes else ("vjp",)
     for candidate in cheapest if route == "auto" else (route,):
@@ -139,12 +151,10 @@ def polarize(
         Rows `[b, k, g]`, or `[b, k, m + g]` with an output action of size `m`; and outputs `[b,
         c]`.
     """
-    if plan.steps is not None:
-        y, rows = _finite(model, action, x, plan, plan.steps, first)
+    if plan.route in ("moved", "finite"):
+        y, rows = _differences(model, action, x, plan, first)
     elif plan.route == "jvp":
         y, rows = _forward(model, action, x, plan, first)
-    elif plan.route == "moved":
-        y, rows = _moved(model, action, x, plan, first)
     else:
         y, rows = _reverse(model, action, x, plan, first, halved, precomputed)
     if output_action is None:
@@ -243,7 +253,7 @@ def _why_not(
 def _rounding(model: Model, action: Action, x: Tensor) -> float:
     """Rounding of the test rows: of cancelling terms of the gradient, and of large outputs."""
     eps = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
-    motion = action.field(_test_direction(action).to(x), x).double().flatten(1).norm(dim=1)
+    motion = action.field(random_direction(action).to(x), x).double().flatten(1).norm(dim=1)
     with torch.no_grad():
         length = action.moving(x).double().flatten(1).norm(dim=1)
         length = length.clamp_min(torch.finfo(torch.float64).tiny)
@@ -261,26 +271,20 @@ def replanned(model: Model, action: Action, x: Float[Tensor, "b ..."], plan: Pla
     return replace(plan, steps=steps)
 
 
-def _check_finite_route(model: Model, route: str) -> None:
-    """Raise `ArgumentError` if derivatives were requested from a model without any."""
-    if route not in ("auto", "finite"):
-        raise ArgumentError(
-            f"route={route!r}: {model.name} has no derivatives of its own. Use route='finite', or leave "
-            "it out."
-        )
-
-
-def _finite(
-    model: Model, action: Action, x: Tensor, plan: Plan, steps: Steps, first: int
+def _differences(
+    model: Model, action: Action, x: Tensor, plan: Plan, first: int
 ) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
     """Central differences along the candidates; of a piecewise constant model all are 0."""
     with torch.no_grad():
         y = model(x)
-    if steps.piecewise:
+    if plan.steps is None:
+        motions = group_motions(action, x, action.steps(tuple(x.shape[1:])), plan.together)
+    elif plan.steps.piecewise:
         count = rows_per_sample(plan.outputs, model)
         return y, torch.zeros(len(x), count, action.size, dtype=torch.float64, device=x.device)
-    options = {"outputs": plan.outputs, "seed": plan.seed, "first": first}
-    return y, difference_rows(model, action, x, steps.steps, **options)
+    else:
+        motions = straight_motions(action, x, plan.steps.steps)
+    return y, difference_rows(model, x, motions, outputs=plan.outputs, seed=plan.seed, first=first)
 
 
 def _forward(
@@ -296,31 +300,6 @@ def _forward(
     if y is None:
         raise ArgumentError("the action has no generator: give it at least one.")
     return y.detach(), torch.cat(columns).permute(1, 2, 0)
-
-
-def _check_steps(action: Action, shape: tuple[int, ...]) -> None:
-    """Raise `ArgumentError` unless every candidate has a finite motion of its own."""
-    if bool((action.steps(shape) <= 0).any()):
-        raise ArgumentError(
-            "route='moved' moves samples by a finite step along every candidate, which images, volumes and sequences have "
-            "(Action.steps). Use route='auto' for this action."
-        )
-
-
-def _moved(
-    model: Model, action: Action, x: Tensor, plan: Plan, first: int
-) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
-    r"""Half the change of the output between both ends of a motion by the step $s$ of a candidate, over $s$."""
-    steps, columns = action.steps(tuple(x.shape[1:])), []
-    y = model(x).detach()
-    for some in torch.diag(steps).split(plan.together):
-        motions, sizes = some.to(x), some.sum(1).to(x.device)
-        moved = action.act_all(torch.cat([motions, -motions]), x).flatten(0, 1)
-        replies = model(moved.to(x.dtype, memory_format=layout(x))).detach().double()
-        ahead, behind = replies.unflatten(0, (2, -1))
-        slopes = (ahead - behind).unflatten(0, (len(some), len(x))) / (2 * sizes[:, None, None])
-        columns.append(combine(slopes, plan.outputs, seed=plan.seed, first=first))
-    return y, torch.cat(columns).permute(1, 2, 0)
 
 
 def _push(
@@ -378,7 +357,7 @@ def _test_rows(
     model: Model, action: Action, x: Tensor, route: Route, together: int, count: int
 ) -> Float[Tensor, " b"]:
     """Rows of random combinations of the outputs along one random direction, for any route."""
-    h = _test_direction(action)
+    h = random_direction(action)
     trial = Plan(min(count, math.prod(model.output_shape)), route, together=min(together, 2))
     if route == "jvp":
         tangents = action.field(h.to(x), x).expand(trial.together, *x.shape)
@@ -387,7 +366,3 @@ def _test_rows(
     else:
         rows = _reverse(model, action, x, trial)[1] @ h.to(device=x.device)
     return rows.flatten()
-
-
-def _test_direction(action: Action) -> Float[Tensor, " g"]:
-    return torch.randn(action.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)

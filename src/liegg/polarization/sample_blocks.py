@@ -22,7 +22,7 @@ from liegg.polarization.evidence import SampleEvidence
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import BLOCK_COLUMNS, RFactor
 
-COUNT, FEWEST = 32, 12
+BLOCKS, FEWEST_BLOCKS = 32, 12
 """Number of blocks for few candidates, and the fewest that give a meaningful interval."""
 
 SHARED_COLUMNS = 2048
@@ -59,7 +59,7 @@ class Parts(NamedTuple):
 def count_for(columns: int) -> int:
     """Number of blocks for a number of columns; 1 if memory does not allow enough of them."""
     columns = max(1, columns)
-    count = min(COUNT, max(FEWEST, SHARED_COLUMNS // columns))
+    count = min(BLOCKS, max(FEWEST_BLOCKS, SHARED_COLUMNS // columns))
     return count if count * columns**2 <= ALL_BLOCK_NUMBERS else 1
 
 

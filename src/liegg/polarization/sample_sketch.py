@@ -15,7 +15,7 @@ from torch import Tensor
 from liegg._utils.device import to_device
 from liegg._utils.random import WORD, rademacher
 
-SIZE = 128
+SKETCH_SIZE = 128
 """Samples in a sketch."""
 
 PROJECTIONS = 8
@@ -24,7 +24,7 @@ PROJECTIONS = 8
 CLEARLY_FEWER = 0.75
 """Estimated share of different samples below which there are copies: three standard errors."""
 
-FEWEST = 48
+FEWEST_CLUSTERED = 48
 """Fewest samples among which clusters are looked for."""
 
 TIGHT = 2.0
@@ -75,7 +75,7 @@ def update(
         moving: gives the part of samples that lies in clusters or not; None for all of their numbers.
     """
     small = hashes
-    if len(sketch.hashes) == SIZE:
+    if len(sketch.hashes) == SKETCH_SIZE:
         small = hashes[hashes < sketch.hashes[-1]]
     new = _smallest(small)
     new = new[~torch.isin(new, sketch.hashes)]
@@ -90,11 +90,11 @@ def update(
 
 def _smallest(hashes: Int[Tensor, " b"]) -> Int[Tensor, " k"]:
     """The smallest hashes in ascending order, each once; all are sorted only if there are many copies."""
-    if len(hashes) > 4 * SIZE:
-        few = hashes.topk(4 * SIZE, largest=False).values.unique()
-        if len(few) >= SIZE:
-            return few[:SIZE]
-    return hashes.unique()[:SIZE]
+    if len(hashes) > 4 * SKETCH_SIZE:
+        few = hashes.topk(4 * SKETCH_SIZE, largest=False).values.unique()
+        if len(few) >= SKETCH_SIZE:
+            return few[:SKETCH_SIZE]
+    return hashes.unique()[:SKETCH_SIZE]
 
 
 def merge(one: SampleSketch, other: SampleSketch) -> SampleSketch:
@@ -106,7 +106,7 @@ def merge(one: SampleSketch, other: SampleSketch) -> SampleSketch:
     first = torch.zeros(len(hashes), dtype=torch.int64).scatter_(
         0, inverse, torch.arange(len(inverse))
     )
-    return SampleSketch(hashes[:SIZE], places[first[:SIZE]])
+    return SampleSketch(hashes[:SKETCH_SIZE], places[first[:SKETCH_SIZE]])
 
 
 def distinct(sketch: SampleSketch, samples: int) -> float:
@@ -119,7 +119,7 @@ def distinct(sketch: SampleSketch, samples: int) -> float:
         samples: their number, which is returned where the estimate does not clearly differ from it.
     """
     count = len(sketch.hashes)
-    if count < SIZE:
+    if count < SKETCH_SIZE:
         return float(count)
     share = (int(sketch.hashes[-1]) + 2**63) / 2**64
     estimate = max(float(count), (count - 1) / share)
@@ -136,7 +136,7 @@ def clusters(sketch: SampleSketch) -> int:
     al. 2017).
     """
     samples = len(sketch.hashes)
-    if samples < FEWEST:
+    if samples < FEWEST_CLUSTERED:
         return 0
     places = sketch.places - sketch.places.mean(0)
     spread = places.square().mean(0).sqrt()

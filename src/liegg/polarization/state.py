@@ -79,8 +79,8 @@ def fold(
             return state._replace(squared=gram.update_products(state.squared, left, right))
         rows = torch.einsum("mp,mq->mpq", left, right).flatten(1)
     if squared:
-        return state._replace(squared=gram.extend(state.squared, rows))
-    return state._replace(exact=r_factor.extend(state.exact, rows))
+        return state._replace(squared=gram.update(state.squared, rows))
+    return state._replace(exact=r_factor.update(state.exact, rows))
 
 
 def append(

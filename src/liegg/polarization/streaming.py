@@ -30,7 +30,7 @@ from liegg.polarization.sample_blocks import BlockAssigner, BlockRows, Parts
 from liegg.polarization.sample_digest import sample_hashes
 from liegg.polarization.state import PassState, RowSums, init_rows
 
-CENTRE_SAMPLES = 64
+OUTPUT_CENTRE_SAMPLES = 64
 """Samples whose mean output is the centre of sums of squared outputs."""
 
 
@@ -149,7 +149,7 @@ def init(plan: PassPlan) -> PassState:
     one, columns, blocks, device = plan.blocks == 1, plan.columns, plan.blocks, plan.first.device
     centre = plan.model.centre  # any place near the outputs will do
     if centre is None:
-        some = plan.first[: affordable(plan.first, CENTRE_SAMPLES)]
+        some = plan.first[: affordable(plan.first, OUTPUT_CENTRE_SAMPLES)]
         centre = call_within_memory(plan.model, some).double().mean(0)
     return PassState(
         rows=init_rows(columns, device) if one else sample_blocks.init(blocks, columns, device),
@@ -193,29 +193,15 @@ def update(
     spot_check = SpotCheck(plan.model)
 
     def prepare(x: Tensor, number: int) -> Callable[[], None]:
-        # Before the rows, so that a GPU is not waited for while it computes them.
-        hashes = None if plan.assigner is None else sample_hashes(x).cpu()
-        workspace.prepare(x)
-        rows, y = polarize(
-            plan.model,
-            plan.action,
-            x,
-            plan.row_plan,
-            output_action=plan.output_action,
-            first=number,
-            halved=plan.widths is not None,
-            precomputed=workspace.precomputed,
-        )
-        sums, add_rows = _batch_sums(
-            plan, state, x, rows, y, workspace, first=number, hashes=hashes
-        )
-        passed, look_closer = _checks(spot_check, x, rows, y, number)
+        batch = _read_batch(plan, x, number, workspace)
+        sums, add_rows = _batch_sums(plan, state, batch, workspace)
+        passed, look_closer = _checks(spot_check, batch)
 
         def commit() -> None:
             nonlocal state
             check.submit(passed, look_closer)
             spot_check.pieces += 1
-            with threads(one_if(rows.numel() * plan.columns <= SMALL_PRODUCTS)):
+            with threads(one_if(batch.rows.numel() * plan.columns <= SMALL_PRODUCTS)):
                 state = sums._replace(rows=add_rows(state.rows))
 
         return commit
@@ -242,14 +228,37 @@ def update(
     return state._replace(rows=rows)
 
 
-def _checks(
-    spot_check: SpotCheck,
-    x: Float[Tensor, "b ..."],
-    rows: Float[Tensor, "b k p"],
-    y: Float[Tensor, "b c"],
-    first: int,
-) -> tuple[Bool[Tensor, ""], Callable[[], None]]:
+class _Batch(NamedTuple):
+    """Some samples at consecutive positions, with their hashes, rows and outputs."""
+
+    x: Float[Tensor, "b ..."]
+    first: int
+    hashes: Int[Tensor, " b"] | None
+    rows: Float[Tensor, "b k p"]
+    y: Float[Tensor, "b c"]
+
+
+def _read_batch(plan: PassPlan, x: Tensor, first: int, workspace: Workspace) -> _Batch:
+    """The rows and outputs of a batch."""
+    # Hashes before the rows, so that a GPU is not waited for while it computes them.
+    hashes = None if plan.assigner is None else sample_hashes(x).cpu()
+    workspace.prepare(x)
+    rows, y = polarize(
+        plan.model,
+        plan.action,
+        x,
+        plan.row_plan,
+        output_action=plan.output_action,
+        first=first,
+        halved=plan.widths is not None,
+        precomputed=workspace.precomputed,
+    )
+    return _Batch(x, first, hashes, rows, y)
+
+
+def _checks(spot_check: SpotCheck, batch: _Batch) -> tuple[Bool[Tensor, ""], Callable[[], None]]:
     """Whether rows and outputs are as they should be, on the device; and what raises if not."""
+    x, first, _, rows, y = batch
     passed, due = torch.isfinite(rows.sum() + y.sum()), spot_check.due(first)
     if due:
         passed = passed & spot_check.agrees(x, y, first)
@@ -263,24 +272,17 @@ def _checks(
 
 
 def _batch_sums(
-    plan: PassPlan,
-    state: PassState,
-    x: Float[Tensor, "b ..."],
-    rows: Float[Tensor, "b k p"],
-    y: Float[Tensor, "b c"],
-    workspace: Workspace,
-    *,
-    first: int,
-    hashes: Int[Tensor, " b"] | None,
+    plan: PassPlan, state: PassState, batch: _Batch, workspace: Workspace
 ) -> tuple[PassState, Callable[[Any], RowSums | BlockRows]]:
     """The state with all sums of a batch but its rows, and the function that adds these."""
+    x, first, hashes, rows, y = batch
     squared, block, sketch = plan.squares(first + len(x)), None, state.sketch
     if plan.assigner is not None and hashes is not None:
         block = plan.assigner.assign(first, hashes)
         sketch = sample_sketch.update(sketch, hashes, x, plan.action.moving)
     if block is not None and plan.blocks > 1:
-        batch = sample_blocks.arrange(rows, block, plan.blocks, squared=squared)
-        add_rows = partial(sample_blocks.update, batch=batch)
+        arranged = sample_blocks.arrange(rows, block, plan.blocks, squared=squared)
+        add_rows = partial(sample_blocks.update, batch=arranged)
     else:
         flat = rows.flatten(0, 1)
         add_rows = partial(pass_state.append, rows=flat, squared=squared, widths=plan.widths)

@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import combinations_with_replacement
 from typing import Any
 
 import torch
@@ -38,8 +39,11 @@ SHORTEST_AXIS = 1e-9
 class TestFunctions(ABC):
     """A family of functions of a sample.
 
-    A subclass defines `size` and `values`; `rows` follows by forward derivatives.
+    A subclass defines `size`, `kind` and `values`; `rows` follows by forward derivatives.
     """
+
+    kind: str
+    """What the functions are, in words."""
 
     __test__ = False  # pytest would take the name for a class of tests
 
@@ -49,9 +53,9 @@ class TestFunctions(ABC):
         """Number `k` of functions."""
 
     @property
-    @abstractmethod
     def name(self) -> str:
-        """What the functions are, in words."""
+        """How many functions there are, and what they are."""
+        return f"{self.size} {self.kind}"
 
     @abstractmethod
     def values(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k"]:
@@ -95,11 +99,6 @@ class FourierFeatures(TestFunctions):
     def size(self) -> int:
         """Number of functions."""
         return len(self.frequencies)
-
-    @property
-    def name(self) -> str:
-        """What the functions are."""
-        return f"{self.size} {self.kind}"
 
     def values(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k"]:
         """Values of a batch."""
@@ -147,11 +146,6 @@ class Features(TestFunctions):
         """Number of functions."""
         return self.count
 
-    @property
-    def name(self) -> str:
-        """What the functions are."""
-        return f"{self.count} {self.kind}"
-
     def values(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k"]:
         """Values of a batch."""
         return self.function(x).flatten(1)
@@ -177,9 +171,9 @@ class Monomials(TestFunctions):
         return len(self.exponents)
 
     @property
-    def name(self) -> str:
+    def kind(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         """What the functions are."""
-        return f"{self.size} monomials up to degree {int(self.exponents.sum(1).max())}"
+        return f"monomials up to degree {int(self.exponents.sum(1).max())}"
 
     def values(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k"]:
         """Values of a batch."""
@@ -253,17 +247,13 @@ def _scaled(noise: Float[Tensor, "k m"], flat: Float[Tensor, "b m"]) -> Float[Te
 def monomials(x: Float[Tensor, "b ..."], degree: int) -> Monomials:
     """All monomials of degree 1 to `degree` in the numbers of a sample."""
     flat = x.flatten(1)
-    rows, numbers = [[0] * flat.shape[1]], flat.shape[1]
-    total = [tuple(rows[0])]
-    frontier = set(total)
-    for _ in range(degree):
-        frontier = {
-            tuple(e + (i == j) for j, e in enumerate(row))
-            for row in frontier
-            for i in range(numbers)
-        }
-        total += sorted(frontier, reverse=True)
-    return Monomials(torch.tensor(total[1:], dtype=torch.float64), data_size(flat))
+    numbers = range(flat.shape[1])
+    exponents = [
+        [factors.count(place) for place in numbers]
+        for total in range(1, degree + 1)
+        for factors in combinations_with_replacement(numbers, total)
+    ]
+    return Monomials(torch.tensor(exponents, dtype=torch.float64), data_size(flat))
 
 
 def data_size(flat: Float[Tensor, "b m"]) -> float:

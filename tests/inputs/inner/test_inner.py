@@ -12,7 +12,7 @@ import liegg
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, DataError, DtypeError, ModelError, ShapeError
 from liegg.inputs.inner.arrive import arrive
-from liegg.inputs.inner.layer import layer_name
+from liegg.inputs.inner.rest import layer_name
 from liegg.testing import assert_same_span
 
 WORDS, LENGTH, WIDTH = 30, 4, 3
@@ -330,6 +330,6 @@ def test_integers_without_at_are_refused_with_advice():
 
 
 def test_too_many_activations_are_refused(monkeypatch):
-    monkeypatch.setattr("liegg.inputs.inner.arrive.LARGEST_BYTES", 1000)
+    monkeypatch.setattr("liegg.inputs.inner.arrive.ACTIVATION_BYTES", 1000)
     with pytest.raises(ArgumentError, match="Pass fewer samples"):
         arrive(Lengths(), tokens(), "table")

@@ -75,6 +75,12 @@ def test_one_graph_is_not_a_data_set():
         reader_for({"pos": POS}, {"pos": CLOUD}, complete=True)
 
 
+def test_tensors_of_different_lengths_are_named():
+    data = {"pos": torch.ones(9, 3), "vel": torch.ones(10, 3)}
+    with pytest.raises(ShapeError, match="'pos' has 9 entries along the first axis, 'vel' has 10"):
+        reader_for(data, {"pos": lambda shape: None}, complete=True)
+
+
 def test_joined_graphs_are_split_as_they_were():
     samples = molecules(5)
     parts = split_graphs(joined(samples) | {"energy": torch.arange(5.0)})

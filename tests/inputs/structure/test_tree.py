@@ -92,9 +92,16 @@ def test_arrays_are_leaves_and_texts_are_not_containers():
 )
 def test_a_path_that_is_none_is_answered_with_those_that_are(path, text):
     tree = {"graph": {"pos": X, "z": X.long(), "name": "a"}, "y": X}
-    with pytest.raises(ArgumentError, match=r"^action=") as caught:
+    with pytest.raises(ArgumentError, match=r"^'.*cannot be moved") as caught:
         find(tree, path)
     assert text in str(caught.value)
+
+
+def test_a_plain_array_has_no_paths():
+    with pytest.raises(
+        ArgumentError, match=r"^'pos' cannot be moved: samples are plain arrays.*--moves"
+    ):
+        find(X, "pos")
 
 
 def test_places_of_tuples_are_paths():

@@ -9,7 +9,7 @@ from liegg._utils.errors import ModelError
 from liegg.actions import Linear
 from liegg.inputs.model import Model, with_finite_differences
 from liegg.inputs.probe import probe
-from liegg.polarization.finite.differences import difference_rows, lengths
+from liegg.polarization.finite.differences import difference_rows, lengths, straight_motions
 from liegg.polarization.finite.errors import difference_errors, error_samples
 from liegg.polarization.finite.evaluations import affordable, expected
 from liegg.polarization.finite.noise import noise_level, still_share
@@ -49,7 +49,7 @@ def test_rows_are_those_of_derivatives(outputs):
     function = lambda x: torch.stack([x.sin().sum(1), x.prod(1), x[:, 0].exp()], 1)  # noqa: E731
     steps = torch.full((9,), 1e-5, dtype=torch.float64)
     model = finite(function, x)
-    rows = difference_rows(model, action, x, steps, outputs=outputs, seed=4)
+    rows = difference_rows(model, x, straight_motions(action, x, steps), outputs=outputs, seed=4)
     exact = polarize(probe(Model(function, "f"), x), action, x, Plan(outputs, "vjp", 4))[0]
     # The error of a central difference is t² f'''/6, below 1e-9 here, and rounding 1e-16/t.
     torch.testing.assert_close(rows, exact, rtol=1e-8, atol=1e-8)
@@ -76,7 +76,7 @@ def test_stated_errors_cover_the_real_ones(noise):
     model = finite(function, x)
     found = choose_steps(model, action, x)
     assert found.deviation == pytest.approx(noise, rel=0.5, abs=1e-15)
-    rows = difference_rows(model, action, x, found.steps, outputs="each")
+    rows = difference_rows(model, x, straight_motions(action, x, found.steps), outputs="each")
     clean = Model(lambda x: x.square().sum(1).sqrt().sin(), "clean")
     exact = polarize(probe(clean, x), action, x, Plan("each", "vjp"))[0]
     error = difference_errors(model, action, x, found.steps, outputs="each", noise=found.deviation)

@@ -31,7 +31,7 @@ from liegg.inputs.table import column_labels, is_table, table_values
 from liegg.polarization import row_means
 from liegg.polarization.displacement import Workspace
 from liegg.polarization.row_means import LARGEST_COVARIANCE, RowMeans, covariance_samples
-from liegg.polarization.sample_blocks import COUNT, BlockAssigner, as_groups
+from liegg.polarization.sample_blocks import BLOCKS, BlockAssigner, as_groups
 from liegg.polarization.sample_digest import sample_hashes
 from liegg.polarization.test_functions import TestFunctions, as_test_functions, fourier_features
 from liegg.results.symmetries import Symmetries
@@ -127,7 +127,7 @@ def discover_data(
         action.check(tuple(first.shape[1:]))
         _check_spread(first)
         chosen = _functions(functions, action, first, seed=seed, classes=classes.count)
-        assigner = BlockAssigner(COUNT, as_groups(groups))
+        assigner = BlockAssigner(BLOCKS, as_groups(groups))
         sums = _means(batches, chosen, action, assigner, classes=classes, progress=progress)
         assigner.check_count(sums.samples)
         with threads(1):

@@ -14,7 +14,7 @@ from torch.nn.utils.parametrize import ParametrizationList
 from liegg._utils.errors import ArgumentError
 from liegg.inputs.output_field import OBVIOUS, Field, describe, fields_of, find_field
 from liegg.inputs.structure.entry import Entry
-from liegg.inputs.structure.fold import fold_any
+from liegg.inputs.structure.unpack import fold_any
 
 NETWORK_OUTPUT = "output"
 """Name of the output of the complete network, unless a module has that name."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -81,11 +81,11 @@ class _Evaluate(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, cotangent: Tensor) -> tuple[Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return _Pull.apply(ctx.saved_tensors[0], cotangent, ctx.model), None
+        return _Derivative.apply(ctx.saved_tensors[0], cotangent, ctx.model, "pull"), None
 
     @staticmethod
     def jvp(ctx: Any, tangent: Tensor, _: None) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return _Push.apply(ctx.saved_tensors[0], tangent, ctx.model)
+        return _Derivative.apply(ctx.saved_tensors[0], tangent, ctx.model, "push")
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], x: Tensor, model: ForeignModel) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -94,59 +94,35 @@ class _Evaluate(torch.autograd.Function):
         return y.unflatten(0, batches.shape[:2]), 0
 
 
-class _Along(torch.autograd.Function):
-    """Derivatives at a batch along one direction, or along many at once under `vmap`."""
+class _Derivative(torch.autograd.Function):
+    """Forward (`"push"`) or reverse (`"pull"`) derivatives at a batch, along one direction or along many at once under `vmap`."""
+
+    @staticmethod
+    def forward(
+        x: Tensor, way: Tensor, model: ForeignModel, kind: Literal["push", "pull"]
+    ) -> Tensor:
+        return _derivatives(x, way[None], model, kind)[0]
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
         pass
 
-    @classmethod
-    def batched(
-        cls, info: Any, in_dims: tuple[Any, ...], x: Tensor, way: Tensor, model: Any
+    @staticmethod
+    def vmap(  # pyright: ignore[reportIncompatibleMethodOverride]
+        info: Any, in_dims: tuple[Any, ...], x: Tensor, way: Tensor, model: Any, kind: Any
     ) -> Any:
-        """All directions of one batch together; if the batch differs too, one after the other."""
         ways = way if in_dims[1] is None else way.movedim(in_dims[1], 0)
         if in_dims[0] is None:
-            return cls.together(x, ways, model), 0
-        each = x.movedim(in_dims[0], 0)
+            return _derivatives(x, ways, model, kind), 0
+        # Batches that differ too are taken one after the other.
         ways = ways.expand(info.batch_size, *way.shape) if in_dims[1] is None else ways
-        pairs = zip(each, ways, strict=True)
-        return torch.stack([cls.apply(one, other, model) for one, other in pairs]), 0
-
-    @staticmethod
-    def together(x: Tensor, ways: Tensor, model: ForeignModel) -> Tensor:
-        """Derivatives along directions `[t, b, ...]`."""
-        raise NotImplementedError
+        pairs = zip(x.movedim(in_dims[0], 0), ways, strict=True)
+        return torch.stack([_Derivative.apply(one, other, model, kind) for one, other in pairs]), 0
 
 
-class _Push(_Along):
-    """Forward derivatives."""
-
-    @staticmethod
-    def forward(x: Tensor, way: Tensor, model: ForeignModel) -> Tensor:
-        return _Push.together(x, way[None], model)[0]
-
-    @staticmethod
-    def together(x: Tensor, ways: Tensor, model: ForeignModel) -> Tensor:
-        return _one_tensor(model.push(as_array(x), as_array(ways)), model.name)
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], x: Tensor, way: Tensor, model: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return _Push.batched(info, in_dims, x, way, model)
-
-
-class _Pull(_Along):
-    """Reverse derivatives."""
-
-    @staticmethod
-    def forward(x: Tensor, way: Tensor, model: ForeignModel) -> Tensor:
-        return _Pull.together(x, way[None], model)[0]
-
-    @staticmethod
-    def together(x: Tensor, ways: Tensor, model: ForeignModel) -> Tensor:
-        return _one_tensor(model.pull(as_array(x), as_array(ways)), model.name)
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], x: Tensor, way: Tensor, model: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return _Pull.batched(info, in_dims, x, way, model)
+def _derivatives(
+    x: Tensor, ways: Tensor, model: ForeignModel, kind: Literal["push", "pull"]
+) -> Tensor:
+    """Derivatives at a batch along directions `[t, b, ...]`."""
+    derivative = model.push if kind == "push" else model.pull
+    return _one_tensor(derivative(as_array(x), as_array(ways)), model.name)

@@ -11,7 +11,7 @@ from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, MissingExtraError, ModelError, one_line
 from liegg.inputs.foreign.protocol import ForeignModel
 
-DTYPES = {
+INPUT_TYPES = {
     "tensor(float)": torch.float32,
     "tensor(double)": torch.float64,
     "tensor(float16)": torch.float16,
@@ -28,7 +28,7 @@ class OnnxSession(ForeignModel):
     def __init__(self, session: Any, name: str, reason: str = ""):
         self.session, self.name = session, name
         inputs = session.get_inputs()
-        floating = [one for one in inputs if one.type in DTYPES]
+        floating = [one for one in inputs if one.type in INPUT_TYPES]
         if len(inputs) != 1 or len(floating) != 1:
             listed = ", ".join(f"{one.name!r} {one.type}" for one in inputs)
             raise ModelError(
@@ -37,7 +37,7 @@ class OnnxSession(ForeignModel):
             )
         self.input = inputs[0]
         self.outputs = [one.name for one in session.get_outputs()]
-        self.precision = DTYPES[self.input.type]
+        self.precision = INPUT_TYPES[self.input.type]
         note = Diagnosis.ONNX_NOT_CONVERTED(reason=reason) if reason else Diagnosis.ONNX_RUNTIME()
         self.notes = (note,)
 

@@ -1,6 +1,5 @@
 """Recognise models that are not PyTorch."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -72,8 +71,7 @@ def array_function(function: Any, name: str, x: np.ndarray) -> ForeignModel | No
         except Exception:  # it leaves JAX inside, so that JAX cannot differentiate it
             return ArrayFunction(function, name, found.precision)
         return found
-    parts = returned.values() if isinstance(returned, Mapping) else [returned]
-    parts = returned if isinstance(returned, tuple | list) else parts
+    parts = (part for _, part in leaves(returned))
     arrays = any(hasattr(part, "__array__") and not isinstance(part, Tensor) for part in parts)
     return from_arrays(function, name=name) if arrays else None
 

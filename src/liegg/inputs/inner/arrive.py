@@ -1,6 +1,5 @@
 """What arrives at an inner point: the activations of all samples, with their original inputs."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -8,22 +7,27 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torch.utils.data import DataLoader
 
 from liegg._utils.errors import (
     ArgumentError,
     DataError,
-    EmptyDataError,
     LieggError,
     ModelError,
-    OneShotDataError,
     ShapeError,
     one_line,
 )
 from liegg._utils.forward_mode import differentiable_attention
-from liegg.inputs.checked_batch import inputs_of
-from liegg.inputs.inner.layer import layer_name
-from liegg.inputs.inner.rest import ACTIVATION, INPUT, Rest, activation_of, call_original, watched
+from liegg.inputs.checked_batch import check_reiterable, inputs_of, is_map_style, no_samples
+from liegg.inputs.inner.rest import (
+    ACTIVATION,
+    INPUT,
+    Rest,
+    activation_of,
+    call_original,
+    layer_name,
+    watched,
+)
 from liegg.inputs.model import eval_view
 from liegg.inputs.structure.calling import styles_of
 from liegg.inputs.structure.entry import Convention, Custom
@@ -34,7 +38,7 @@ from liegg.inputs.table import is_table, table_values
 SAMPLES_AT_A_TIME = 64
 """Samples of data in memory per call of the model."""
 
-LARGEST_BYTES = 2**32
+ACTIVATION_BYTES = 2**32
 """Memory that all activations may take."""
 
 
@@ -83,13 +87,13 @@ def arrive(model: Any, data: Any, at: str, *, call: Custom | None = None) -> Inn
                 caller = _caller(module, tree, given, layer, call)
             kept.append({ACTIVATION: _activation(module, caller, given, layer), **given})
             used += kept[-1][ACTIVATION].nbytes
-            if used > LARGEST_BYTES:
+            if used > ACTIVATION_BYTES:
                 raise ArgumentError(
-                    f"at={at!r}: what arrives there takes more than {LARGEST_BYTES >> 30} GiB after "
+                    f"at={at!r}: what arrives there takes more than {ACTIVATION_BYTES >> 30} GiB after "
                     f"{sum(len(one[ACTIVATION]) for one in kept)} samples. Pass fewer samples, for example data[:1000]."
                 )
     if caller is None:
-        raise EmptyDataError("the data holds no sample. Pass at least one.")
+        raise no_samples(data)
     return Inner(Rest(model, layer, caller), _joined(kept, layer), layer)
 
 
@@ -163,13 +167,10 @@ def _batches(data: Any) -> Iterator[Any]:
     """Batches as the model takes them."""
     if is_table(data):
         data = table_values(data)
-    if isinstance(data, Iterator):
-        raise OneShotDataError(
-            f"data is a one-shot {type(data).__name__}: it can be read only once. Pass list(data)."
-        )
+    check_reiterable(data)
     if isinstance(data, Tensor | np.ndarray) or is_tree(data) or isinstance(data, tuple):
         yield from _pieces(data)
-    elif isinstance(data, Dataset) and not isinstance(data, IterableDataset):
+    elif is_map_style(data):
         yield from map(_inputs, DataLoader(data, batch_size=SAMPLES_AT_A_TIME))
     elif isinstance(data, Iterable) and not isinstance(data, str | bytes):
         yield from map(_inputs, data)
@@ -187,10 +188,6 @@ def _inputs(batch: Any) -> Any:
 
 def _pieces(tree: Any) -> Iterator[Any]:
     """Slices of data in memory."""
-    if isinstance(tree, np.ndarray | Tensor):
-        found = tensors(tree)[""]
-        yield from found.split(SAMPLES_AT_A_TIME)
-        return
     given = tensors(tree)
     sizes = {len(leaf) if leaf.ndim else 0 for leaf in given.values()}
     if len(sizes) != 1:
@@ -198,7 +195,7 @@ def _pieces(tree: Any) -> Iterator[Any]:
         return
     for start in range(0, max(sizes), SAMPLES_AT_A_TIME):
         some = {path: leaf[start : start + SAMPLES_AT_A_TIME] for path, leaf in given.items()}
-        yield rebuild(tree, some, len(next(iter(some.values()))))
+        yield rebuild(tree, some, min(SAMPLES_AT_A_TIME, max(sizes) - start))
 
 
 def _joined(kept: list[dict[str, Tensor]], layer: str) -> dict[str, Tensor]:
@@ -211,7 +208,6 @@ def _joined(kept: list[dict[str, Tensor]], layer: str) -> dict[str, Tensor]:
                 f"{what} has shapes {sorted(shapes)[:3]} in different batches. Pad all samples to one length, for "
                 "example tokenizer(..., padding='max_length')."
             )
-    numbers = sum(math.prod(one[ACTIVATION].shape) for one in kept)
-    if not numbers:
+    if not any(one[ACTIVATION].numel() for one in kept):
         raise ShapeError(f"the output of {layer!r} has no numbers.")
     return {path: torch.cat([one[path].cpu() for one in kept]) for path in kept[0]}

@@ -11,12 +11,11 @@ from torch import Tensor, nn
 
 from liegg._utils.errors import LieggError, ModelError, one_line
 from liegg._utils.unwrap_compiled import original
-from liegg.inputs.structure.elements import BATCH, POINTER
+from liegg.inputs.structure.elements import BATCH, MASK, POINTER
 from liegg.inputs.structure.entry import Convention, Custom, batch_like
-from liegg.inputs.structure.layout import Layout
 from liegg.inputs.structure.packed import Packed
 from liegg.inputs.structure.tree import branches, is_graph, leaves
-from liegg.inputs.structure.unpack import MASK, MODES
+from liegg.inputs.structure.unpack import MODES
 
 WHOLE = ("batch", "data", "graph", "inputs", "sample")
 """Names of a single argument that takes the complete batch."""
@@ -24,13 +23,13 @@ WHOLE = ("batch", "data", "graph", "inputs", "sample")
 TRIED = 4
 """Samples on which ways of calling are tried."""
 
-LISTED = 3
+LISTED_WAYS = 3
 """Most ways of calling listed in a message."""
 
 SHRUNK = 0.9
 """Size of a second sample, relative to the first, on which ways of calling are tried."""
 
-AGREEMENT = 1e-3
+OUTPUT_AGREEMENT = 1e-3
 """Relative difference up to which a sample in a batch and alone have the same output."""
 
 
@@ -53,7 +52,7 @@ def convention_for(
     tried: list[str] = []
     for mode in _modes(packed, tree, model, call):
         like = batch_like(tree) if mode == "joined" else tree
-        styles = [("tree", ())] if call is not None else _styles(model, like, mode)
+        styles = [("tree", ())] if call is not None else styles_of(model, like, mode)
         for style, names in styles:
             convention = Convention(layout, like, mode, style, names, call, dtype)
             try:
@@ -67,16 +66,13 @@ def convention_for(
                 tried.append(f"{convention.words()}: {one_line(error)}")
     name = getattr(model, "__name__", type(model).__name__)
     different = list(dict.fromkeys(tried))
-    more = f"; and {len(different) - LISTED} more ways" if len(different) > LISTED else ""
-    listed = "; ".join(different[:LISTED]) + more
+    more = f"; and {len(different) - LISTED_WAYS} more ways" if len(different) > LISTED_WAYS else ""
+    listed = "; ".join(different[:LISTED_WAYS]) + more
+    paths = ", ".join(repr(leaf.path) for leaf in layout.leaves)
     raise ModelError(
-        f"{name} does not take samples with {_paths(layout)}. Tried {listed}. Say how it is called, for example "
+        f"{name} does not take samples with {paths}. Tried {listed}. Say how it is called, for example "
         "call=lambda model, batch: model(batch['z'], batch['pos'])."
     )
-
-
-def _paths(layout: Layout) -> str:
-    return ", ".join(repr(leaf.path) for leaf in layout.leaves)
 
 
 def _float_dtype(model: Any) -> torch.dtype | None:
@@ -126,8 +122,14 @@ def _modes(packed: Packed, tree: Any, model: Any, call: Custom | None) -> Iterat
     yield "listed"
 
 
-def _styles(model: Any, tree: Any, mode: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Ways to pass a tree, the most likely first."""
+def styles_of(model: Any, tree: Any, mode: str = "stacked") -> list[tuple[str, tuple[str, ...]]]:
+    """Ways to pass a batch, the most likely first.
+
+    Args:
+        model: the model.
+        tree: what batches look like.
+        mode: how samples are put together; by default along the first axis.
+    """
     parameters = [p for p in _parameters(model) if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     required = [p.name for p in parameters if p.default is p.empty]
     inside = branches(tree)
@@ -151,17 +153,10 @@ def _styles(model: Any, tree: Any, mode: str) -> list[tuple[str, tuple[str, ...]
     if not required and takes_all and set(inside) <= set(map(str, inside)):
         names = names or tuple(inside)
         fits = fits or bool(names)
-    order = [("names", names), ("tree", ())]
-    if not fits:
-        order = [("tree", ())] + (
-            [("names", names)] if names and set(required) <= set(names) else []
-        )
-    return order
-
-
-def styles_of(model: Any, tree: Any) -> list[tuple[str, tuple[str, ...]]]:
-    """Ways to pass a batch with samples along the first axis, the most likely first."""
-    return _styles(model, tree, "stacked")
+    if fits:
+        return [("names", names), ("tree", ())]
+    second = [("names", names)] if names and set(required) <= set(names) else []
+    return [("tree", ()), *second]
 
 
 def _checked(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> Convention:
@@ -190,7 +185,7 @@ def _checked(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> 
         reference = torch.cat([one[path].reshape(1, *y.shape[1:]) for one in alone])
         size = float(reference.abs().max()) + torch.finfo(y.dtype).tiny
         change = float((reference - y).abs().max()) / size
-        if change > AGREEMENT:
+        if change > OUTPUT_AGREEMENT:
             raise ModelError(f"samples together and alone have different outputs, by {change:.1e}")
         return convention
     raise ModelError(f"it returned shape {shapes[0]} for {len(rows)} samples")
@@ -206,7 +201,7 @@ def _check_derivative(convention: Convention, model: Any, rows: Float[Tensor, "b
 
 def _real_leaves(returned: Any) -> dict[str, Tensor]:
     """Floating point tensors in what a model returned, by path."""
-    return {path: leaf for path, leaf in leaves(returned) if _real(leaf)}
+    return {path: leaf for path, leaf in _arrays(returned).items() if leaf.is_floating_point()}
 
 
 def _arrays(returned: Any) -> dict[str, Tensor]:
@@ -225,10 +220,6 @@ def _per_node(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) ->
     )
 
 
-def _real(leaf: Any) -> bool:
-    return isinstance(leaf, Tensor) and leaf.is_floating_point() and leaf.ndim > 0
-
-
 def _per_point(
     convention: Convention, rows: Float[Tensor, "b D"], alone: list[dict[str, Tensor]]
 ) -> frozenset[str]:
@@ -237,14 +228,10 @@ def _per_point(
     if layout.point_leaf is None:
         return frozenset()
     counts = layout.counts(rows, layout.point_leaf).tolist()
-    axis = 1
+    if len(set(counts)) == 1:
+        return frozenset()
     return frozenset(
         path
-        for path, first in alone[0].items()
-        if first.ndim > axis
-        and all(
-            one[path].ndim > axis and one[path].shape[axis] == n
-            for one, n in zip(alone, counts, strict=True)
-        )
-        and len(set(counts)) > 1
+        for path in alone[0]
+        if all(one[path].shape[1:2] == (n,) for one, n in zip(alone, counts, strict=True))
     )

@@ -19,6 +19,9 @@ Kind = Literal["sample", "batch", "graphs"]
 BATCH, POINTER = "batch", "ptr"
 """Leaves of joined graphs: the graph of every node, and where each graph begins."""
 
+MASK, PADDING = "mask", "pad"
+"""Part of the name of a leaf that says which points exist, and of one that is true for padding instead."""
+
 
 @dataclass(frozen=True)
 class Reader:
@@ -261,8 +264,14 @@ def _kind(
         return "graphs"
     shape = tuple(leaf.shape)
     alone, either = _fits(fit, shape), _fits(fit, shape[1:])
-    uneven = any(one.ndim and len(one) != len(leaf) for one in found.values())
+    uneven = [other for other, one in found.items() if one.ndim and len(one) != len(leaf)]
     if is_graph(tree) or (alone and (not either or uneven or (clouds and not complete))):
+        if complete and either and uneven and not is_graph(tree):
+            raise ShapeError(
+                f"{path!r} has {len(leaf)} entries along the first axis, {uneven[0]!r} has {len(found[uneven[0]])}. Give "
+                "every tensor one entry per sample; or pass a list of samples, or graphs joined with 'batch', the number "
+                "of the graph of every node."
+            )
         if complete:
             raise ShapeError(
                 f"the data is one sample: {describe(tree)}, without a vector 'batch'. Pass a list of samples, or "

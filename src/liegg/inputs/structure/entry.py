@@ -1,6 +1,6 @@
 """A model that takes structured samples, as a function of rows."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -12,11 +12,10 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from liegg._utils.diagnoses import Remark
-from liegg.inputs.structure.elements import BATCH, POINTER
-from liegg.inputs.structure.fold import fold
+from liegg.inputs.structure.elements import BATCH, MASK, POINTER
 from liegg.inputs.structure.layout import Layout
 from liegg.inputs.structure.tree import branches, is_graph, leaves, rebuild
-from liegg.inputs.structure.unpack import MASK, MODES, Call
+from liegg.inputs.structure.unpack import MODES, Call, fold
 
 Custom = Callable[[Any, Any], Any]
 """How to call a model, as the user says it: a function of the model and a batch."""
@@ -87,8 +86,8 @@ class Convention:
         """What the model returns for rows, with one entry per sample in every tensor."""
         calls = MODES[self.mode](self.layout, x, self.dtype)
         returned = [self.call(model, call) for call in calls]
+        points = self.layout.point_leaf
         if self.mode == "joined":
-            points = self.layout.point_leaf
             if points is None or not self.per_point:
                 return returned[0]
             return _each(
@@ -97,7 +96,6 @@ class Convention:
             )
         if self.mode == "single":
             returned = [_each(one, self._as_sample) for one in returned]
-        points = self.layout.point_leaf
         if self.per_point and points is not None:
             size = points.shape[0]
             returned = [_each(one, partial(self._padded, size)) for one in returned]
@@ -118,10 +116,10 @@ class Convention:
         if self.custom is not None:
             return self.custom(model, batch)
         if self.style == "names":
-            inside = branches(batch) or {}
-            extra = {BATCH: BATCH, POINTER: POINTER, MASK: MASK}
-            given = inside | {k: call.leaves[k] for k in extra if k in call.leaves}
-            return model(**{name: given[_source(name, given)] for name in self.names})
+            added = {key: call.leaves[key] for key in (BATCH, POINTER, MASK) if key in call.leaves}
+            given = (branches(batch) or {}) | added
+            # Any argument that has "mask" in its name takes the mask.
+            return model(**{name: given[name if name in given else MASK] for name in self.names})
         if self.style == "places":
             parts = list((branches(batch) or {"": batch}).values())
             return model(*parts, *([call.leaves[MASK]] if self.mode == "padded" else []))
@@ -129,19 +127,16 @@ class Convention:
 
     def batch(self, call: Call) -> Any:
         """The tree that the model takes."""
-        if self.mode != "joined":
-            return rebuild(self.tree, call.leaves, call.samples)
-        if is_graph(self.tree):
-            other = rebuild(self.tree, call.leaves, call.samples)
-            other.batch, other.ptr = call.leaves[BATCH], call.leaves[POINTER]
-            other._num_graphs = call.samples
-            if "num_nodes" in (branches(self.tree) or {}):
-                other.num_nodes = len(call.leaves[BATCH])
-            return other
         batch = rebuild(self.tree, call.leaves, call.samples)
-        if isinstance(batch, dict):
-            batch = batch | {BATCH: call.leaves[BATCH]}
-        return batch
+        if self.mode != "joined":
+            return batch
+        if is_graph(self.tree):
+            batch.batch, batch.ptr = call.leaves[BATCH], call.leaves[POINTER]
+            batch._num_graphs = call.samples
+            if "num_nodes" in (branches(self.tree) or {}):
+                batch.num_nodes = len(call.leaves[BATCH])
+            return batch
+        return batch | {BATCH: call.leaves[BATCH]} if isinstance(batch, dict) else batch
 
     def _as_sample(self, path: str, y: Tensor) -> Tensor:
         """The output of one sample with an axis of samples before it."""
@@ -174,26 +169,14 @@ class Entry(nn.Module):
         return self.convention.run(self.model, x)
 
 
-class EntryFunction:
-    """A function that takes structured samples, as a function of rows.
-
-    Attributes:
-        model: the user's function.
-        convention: how it is called.
-    """
-
-    def __init__(self, model: Callable[..., Any], convention: Convention) -> None:
-        self.model, self.convention = model, convention
-        self.__name__ = getattr(model, "__name__", type(model).__name__)
-
-    def __call__(self, x: Float[Tensor, "b D"]) -> Any:
-        """Unpack the rows, and call the function."""
-        return self.convention.run(self.model, x)
-
-
-def entry(model: Any, convention: Convention) -> Entry | EntryFunction:
-    """The model as a function of rows; a module stays a module."""
-    return (Entry if isinstance(model, nn.Module) else EntryFunction)(model, convention)
+def entry(model: Any, convention: Convention) -> Callable[[Tensor], Any]:
+    """The model as a function of rows, with its name and convention; a module stays a module."""
+    if isinstance(model, nn.Module):
+        return Entry(model, convention)
+    function: Any = partial(convention.run, model)
+    function.__name__ = getattr(model, "__name__", type(model).__name__)
+    function.convention = convention
+    return function
 
 
 def batch_like(tree: Any) -> Any:
@@ -205,11 +188,6 @@ def batch_like(tree: Any) -> Any:
         if kind.__module__ == f"{library}.data.data":
             return import_module(f"{library}.data").Batch.from_data_list([tree])
     return tree
-
-
-def _source(name: str, given: Mapping[str, Any]) -> str:
-    """Where the value of an argument is; any argument that has "mask" in its name takes the mask."""
-    return name if name in given or MASK not in name else MASK
 
 
 def _each(returned: Any, change: Callable[[str, Tensor], Tensor]) -> Any:

@@ -18,7 +18,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from liegg._utils.errors import DtypeError, ShapeError
 
-LARGEST_INTEGER = 2**53
+EXACT_INTEGER = 2**53
 """Integers up to this are exact in float64."""
 
 Chunk = Mapping[str, "Tensor | Sequence[Tensor]"]
@@ -203,29 +203,15 @@ class Layout:
             chunk: their leaves.
 
         Raises:
-            ShapeError: a leaf is missing, or has another shape than in the samples of the layout.
-            DtypeError: an integer that float64 does not hold.
+            ShapeError: a leaf has another shape than in the samples of the layout.
+            DtypeError: another type, or an integer that float64 does not hold.
         """
-        missing = [leaf.path for leaf in self.leaves if leaf.path not in chunk]
-        if missing:
-            raise ShapeError(
-                f"{missing[0]!r} is missing in a sample; those before it have it. Every sample needs the "
-                "same tensors."
-            )
         columns = [_padded(chunk[leaf.path], leaf) for leaf in self.leaves]
         sizes = [
             _sizes(chunk[leaf.path], leaf, like=columns[0])
             for leaf in self.leaves
             if leaf.ragged is not None
         ]
-        first = len(columns[0])
-        for leaf, column in zip(self.leaves, columns, strict=True):
-            if len(column) != first:
-                raise ShapeError(
-                    f"{leaf.path!r} has {len(column)} samples, {self.leaves[0].path!r} has {first}. All "
-                    "tensors of a batch need one entry per sample along the first axis; hold what all "
-                    "samples share inside the model, or repeat it with expand()."
-                )
         return torch.cat([*columns, *sizes], dim=1)
 
     # On disk
@@ -249,29 +235,34 @@ def _spread(present: Bool[Tensor, "b n"], axes: int) -> Bool[Tensor, "b n ..."]:
 
 def _padded(values: Tensor | Sequence[Tensor], leaf: Leaf) -> Float[Tensor, "b m"]:
     """The numbers of a leaf of several samples, each padded with zeros."""
-    if isinstance(values, Tensor):
-        front = values if leaf.ragged is None else values.movedim(leaf.ragged + 1, 1)
-        _check_shape(tuple(front.shape[1:]), leaf)
-        if leaf.ragged is not None:
-            front = pad(front, (0, 0) * (front.ndim - 2) + (0, leaf.shape[0] - front.shape[1]))
+    stacked = isinstance(values, Tensor)
+    pieces = [values] if stacked else list(values)
+    if leaf.ragged is not None:  # the axis that varies comes first
+        pieces = [one.movedim(leaf.ragged + stacked, int(stacked)) for one in pieces]
+    for one in pieces:
+        _check(tuple(one.shape[stacked:]), one.dtype, leaf)
+    if leaf.ragged is None:
+        front = pieces[0] if stacked else torch.stack(pieces)
     else:
-        fronts = [one if leaf.ragged is None else one.movedim(leaf.ragged, 0) for one in values]
-        for one in fronts:
-            _check_shape(tuple(one.shape), leaf)
-            _check_dtype(one.dtype, leaf)
-        front = torch.stack(fronts) if leaf.ragged is None else pad_sequence(fronts, True)
-        if leaf.ragged is not None:
-            front = pad(front, (0, 0) * (front.ndim - 2) + (0, leaf.shape[0] - front.shape[1]))
-    _check_dtype(front.dtype, leaf)
-    if front.dtype is torch.int64 and front.numel() and int(front.abs().max()) > LARGEST_INTEGER:
+        front = pieces[0] if stacked else pad_sequence(pieces, True)
+        front = pad(front, (0, 0) * (front.ndim - 2) + (0, leaf.shape[0] - front.shape[1]))
+    if front.dtype is torch.int64 and front.numel() and int(front.abs().max()) > EXACT_INTEGER:
         raise DtypeError(
             f"{leaf.path!r} holds an integer above 2⁵³, which is not kept exactly. Leave it out of the samples."
         )
     return front.reshape(len(front), -1).double()
 
 
-def _check_dtype(dtype: torch.dtype, leaf: Leaf) -> None:
-    """Raise `DtypeError` for a leaf of another type than that of the layout."""
+def _check(shape: tuple[int, ...], dtype: torch.dtype, leaf: Leaf) -> None:
+    """Raise an error for a leaf of another shape or type than that of the layout."""
+    fixed, wanted = (size if leaf.ragged is None else size[1:] for size in (shape, leaf.shape))
+    too_many = leaf.ragged is not None and shape[:1] > leaf.shape[:1]
+    if fixed != wanted or too_many:
+        raise ShapeError(
+            f"{leaf.path!r} has shape {shape} in a sample; expected {leaf.shape}"
+            f"{' at most' if leaf.ragged is not None else ', as in the samples before it'}. "
+            "Pad it in all samples, or pass samples one by one in a list."
+        )
     if dtype is not leaf.torch_dtype:
         raise DtypeError(
             f"{leaf.path!r} has dtype {dtype} in a sample, and {leaf.dtype} in those before it. Every sample needs "
@@ -285,16 +276,3 @@ def _sizes(values: Tensor | Sequence[Tensor], leaf: Leaf, *, like: Tensor) -> Fl
     if isinstance(values, Tensor):
         return like.new_full((len(values), 1), values.shape[axis + 1])
     return like.new_tensor([one.shape[axis] for one in values])[:, None]
-
-
-def _check_shape(shape: tuple[int, ...], leaf: Leaf) -> None:
-    """Raise `ShapeError` for a leaf of another shape than that of the layout."""
-    fixed = shape if leaf.ragged is None else shape[1:]
-    wanted = leaf.shape if leaf.ragged is None else leaf.shape[1:]
-    too_many = leaf.ragged is not None and shape[:1] > leaf.shape[:1]
-    if fixed != wanted or too_many:
-        raise ShapeError(
-            f"{leaf.path!r} has shape {shape} in a sample; expected {leaf.shape}"
-            f"{' at most' if leaf.ragged is not None else ', as in the samples before it'}. "
-            "Pad it in all samples, or pass samples one by one in a list."
-        )

@@ -6,18 +6,20 @@ from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
-from torch.utils.data import Dataset, IterableDataset
 
-from liegg._utils.errors import DataError, EmptyDataError, OneShotDataError, ShapeError
-from liegg.inputs.structure.elements import Fit, Reader, indexes_points, joined_samples, reader_for
+from liegg._utils.errors import DataError, ShapeError
+from liegg.inputs.checked_batch import check_reiterable, is_map_style, no_samples
+from liegg.inputs.structure.elements import (
+    MASK,
+    PADDING,
+    Fit,
+    Reader,
+    indexes_points,
+    joined_samples,
+    reader_for,
+)
 from liegg.inputs.structure.layout import Chunk, Layout, Leaf
 from liegg.inputs.structure.tree import is_graph, is_numeric, is_tree, leaves
-
-MASK = "mask"
-"""Part of the name of a leaf that says which points exist."""
-
-PADDING = "pad"
-"""Part of the name of a mask that is true for padding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +55,11 @@ class Packed:
             stop = len(self.data) if self.chunk is None else len(next(iter(self.chunk.values())))
         return stop - self.start
 
-    def part(self, start: int, stop: int | None) -> "Packed":
-        """A range of the samples, as slices do it."""
-        first, last, _ = slice(start, stop).indices(len(self))
-        return replace(self, start=self.start + first, stop=self.start + max(first, last))
-
-    def chosen(self, places: Sequence[int]) -> "Packed":
+    def select(self, places: slice | list[int]) -> "Packed":
         """Some of the samples, as data of their own."""
+        if isinstance(places, slice):
+            first, last, _ = places.indices(len(self))
+            return replace(self, start=self.start + first, stop=self.start + max(first, last))
         places = [self.start + place for place in places]
         if self.chunk is None:
             some = [self.data[place] for place in places]
@@ -75,8 +75,9 @@ class Packed:
         start, stop = self.start + start, self.start + min(stop, len(self))
         if self.chunk is not None:
             return self.layout.pack({path: leaf[start:stop] for path, leaf in self.chunk.items()})
-        samples = [self.reader.chunk(self.data[i]) for i in range(start, stop)]
-        return self.layout.pack(_joined(samples))
+        chunks = (self.reader.chunk(self.data[i]) for i in range(start, stop))
+        samples = [{path: one[0] for path, one in chunk.items()} for chunk in chunks]
+        return self.layout.pack(joined_samples(samples))
 
     def __iter__(self) -> Iterator[Float[Tensor, "b D"]]:
         for element in self.data:
@@ -93,65 +94,45 @@ def first_element(data: Any, paths: Iterable[Any] = ()) -> tuple[Any, bool]:
     Raises:
         DataError: data that cannot be read again, or is empty.
     """
-    if isinstance(data, Iterator):
-        raise OneShotDataError(
-            f"data is a one-shot {type(data).__name__}: it can be read only once. Pass list(data), a Dataset, "
-            "a DataLoader, or an object whose __iter__ starts again."
-        )
+    check_reiterable(data)
     if isinstance(data, Tensor) or is_tree(data) or _is_sample(data, tuple(map(str, paths))):
         return data, True
-    if _is_indexed(data):
-        if not len(data):
-            raise EmptyDataError(
-                f"the data holds no sample ({type(data).__name__}). Pass at least one."
-            )
-        return data[0], False
-    if isinstance(data, Iterable):
-        for element in data:
-            return element, False
-        raise EmptyDataError(
-            f"the data holds no sample ({type(data).__name__}). Pass at least one."
+    if not isinstance(data, Iterable) and not _is_indexed(data):
+        raise DataError(
+            f"data is a {type(data).__name__}; expected a tree of tensors, a list of samples, a Dataset or a DataLoader."
         )
-    raise DataError(
-        f"data is a {type(data).__name__}; expected a tree of tensors, a list of samples, a Dataset or a DataLoader."
-    )
+    for element in elements_of(data):
+        return element, False
+    raise no_samples(data)
 
 
-def pack_data(
-    data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False, scan: bool = True
-) -> tuple[Packed, Any]:
+def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> tuple[Packed, Any]:
     """Structured data as rows, and its first element, which models are called like.
+
+    All of the data is looked at first, because sizes may vary.
 
     Args:
         data: the user's data.
         moves: for every path that is moved, whether its action accepts a shape.
         clouds: as for `reader_for`.
-        scan: whether sizes may vary, so that all of the data is looked at first.
     """
     element, complete = first_element(data, moves)
     reader = reader_for(element, moves, complete=complete, clouds=clouds)
-    chunk = reader.chunk(element) if complete else None
-    shapes: dict[str, set[tuple[int, ...]]] = {}
-    first = chunk if chunk is not None else reader.chunk(element)
-    sources: Iterable[Chunk] = [first]
-    if chunk is None and (scan or _is_list(data)):
-        sources = map(reader.chunk, _all(data))
-    for number, one in enumerate(sources):
+    first, shapes = reader.chunk(element), {}
+    chunks = [first] if complete else map(reader.chunk, elements_of(data))
+    for number, one in enumerate(chunks):
         _note_shapes(shapes, one, number)
     tree = reader.tree(element)
     layout = Layout.of(
         [_leaf(path, values, shapes[path], reader, tree) for path, values in first.items()],
-        points=_points(reader, first),
+        points=reader.paths[0] if first[reader.paths[0]][0].ndim > 1 else None,
     )
     layout = replace(layout, leaves=tuple(_with_mask(leaf, layout) for leaf in layout.leaves))
-    return Packed(data, reader, layout, chunk), tree
+    return Packed(data, reader, layout, first if complete else None), tree
 
 
-def _joined(samples: Sequence[Chunk]) -> Chunk:
-    return joined_samples([{path: one[0] for path, one in sample.items()} for sample in samples])
-
-
-def _all(data: Any) -> Iterable[Any]:
+def elements_of(data: Any) -> Iterable[Any]:
+    """The elements of the data, in order."""
     return map(data.__getitem__, range(len(data))) if _is_indexed(data) else data
 
 
@@ -164,12 +145,8 @@ def _note_shapes(shapes: dict[str, set[tuple[int, ...]]], chunk: Chunk, number: 
             "of them only. Every sample needs the same ones."
         )
     for path, values in chunk.items():
-        each = (
-            {tuple(values.shape[1:])}
-            if isinstance(values, Tensor)
-            else {tuple(v.shape) for v in values}
-        )
-        shapes.setdefault(path, set()).update(each)
+        samples = values[:1] if isinstance(values, Tensor) else values  # stacked ones are alike
+        shapes.setdefault(path, set()).update(tuple(one.shape) for one in samples)
 
 
 def _leaf(
@@ -221,12 +198,6 @@ def _join(path: str, one: Tensor, reader: Reader, tree: Any) -> tuple[int | None
     return axis % one.ndim, indexes
 
 
-def _points(reader: Reader, first: Chunk) -> str | None:
-    """The first leaf that is moved, if it has an axis of points."""
-    path = reader.paths[0]
-    return path if first[path][0].ndim > 1 else None
-
-
 def _with_mask(leaf: Leaf, layout: Layout) -> Leaf:
     """A leaf that is moved, with the mask of its points.
 
@@ -254,12 +225,7 @@ def _with_mask(leaf: Leaf, layout: Layout) -> Leaf:
 
 def _is_indexed(data: Any) -> bool:
     """Whether elements can be indexed."""
-    mapped = isinstance(data, Dataset) and not isinstance(data, IterableDataset)
-    return isinstance(data, list | tuple) or (mapped and hasattr(data, "__len__"))
-
-
-def _is_list(data: Any) -> bool:
-    return isinstance(data, list | tuple)
+    return isinstance(data, list | tuple) or is_map_style(data)
 
 
 def _is_sample(data: Any, paths: tuple[str, ...]) -> bool:

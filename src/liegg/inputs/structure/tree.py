@@ -34,30 +34,40 @@ def is_named_tuple(value: Any) -> bool:
     return isinstance(value, tuple) and hasattr(value, "_fields")
 
 
-def branches(value: Any) -> dict[str, Any] | None:
-    """What is inside a container, by key, name or place; None for a leaf.
+def entries(value: Any) -> dict[Any, Any] | None:
+    """What is inside a container, by key, name or place; None if it is not a container.
 
-    >>> branches({"a": 1}), branches((5, 6)), branches(torch.ones(2))
-    ({'a': 1}, {'0': 5, '1': 6}, None)
+    >>> entries({"a": 1}), entries((5, 6)), entries(torch.ones(2))
+    ({'a': 1}, {0: 5, 1: 6}, None)
     """
     if isinstance(value, Tensor | np.ndarray | str | bytes):
         return None
     if is_graph(value):
-        if hasattr(value, "node_types"):
-            raise DataError(
-                f"a sample is a {type(value).__name__} with several types of nodes, which is not "
-                "supported. Pass a dictionary of its tensors, and call= to build the graph from it."
-            )
-        return {str(key): part for key, part in value.to_dict().items()}
+        return value.to_dict()
     if isinstance(value, Mapping):
-        return {str(key): part for key, part in value.items()}
+        return dict(value)
     if is_named_tuple(value):
-        return dict(zip(value._fields, value, strict=True))
+        return value._asdict()
     if isinstance(value, tuple | list):
-        return {str(place): part for place, part in enumerate(value)}
+        return dict(enumerate(value))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     return None
+
+
+def branches(value: Any) -> dict[str, Any] | None:
+    """The entries of a container in a sample, by text; None for a leaf.
+
+    >>> branches((5, 6))
+    {'0': 5, '1': 6}
+    """
+    if is_graph(value) and hasattr(value, "node_types"):
+        raise DataError(
+            f"a sample is a {type(value).__name__} with several types of nodes, which is not "
+            "supported. Pass a dictionary of its tensors, and call= to build the graph from it."
+        )
+    inside = entries(value)
+    return None if inside is None else {str(key): part for key, part in inside.items()}
 
 
 def is_tree(value: Any) -> bool:
@@ -161,6 +171,11 @@ def find(tree: Any, path: Any) -> str:
     text, all_leaves = str(path), dict(leaves(tree))
     if text in all_leaves and is_numeric(all_leaves[text]):
         return text
+    if "" in all_leaves:  # the tree is a leaf
+        raise ArgumentError(
+            f"{text!r} cannot be moved: samples are plain arrays, whose parts have no names. Leave the name out: pass the "
+            "action alone, without --moves on the command line."
+        )
     paths = [name for name, leaf in all_leaves.items() if is_numeric(leaf)]
     if text in all_leaves:
         problem = f"there is a {type(all_leaves[text]).__name__} there, not a tensor"
@@ -171,7 +186,7 @@ def find(tree: Any, path: Any) -> str:
     nearest = get_close_matches(text, paths, n=1, cutoff=0.5)
     advice = f" Did you mean {nearest[0]!r}?" if nearest else ""
     raise ArgumentError(
-        f"action={{{path!r}: ...}}: {problem}. The tensors of a sample are {describe(tree)}.{advice}"
+        f"{text!r} cannot be moved: {problem}. The tensors of a sample are {describe(tree)}.{advice}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Rows back to the tensors that a model takes, in the ways in which models take samples together."""
+"""Rows as the tensors that a model takes, in the ways in which models take samples together; joined graphs as one entry per graph again."""
 
 from typing import Any, NamedTuple
 
@@ -6,7 +6,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg.inputs.structure.elements import BATCH, POINTER
+from liegg._utils.errors import ShapeError
+from liegg.inputs.structure.elements import BATCH, MASK, POINTER
 from liegg.inputs.structure.layout import Layout, Leaf
 
 
@@ -109,24 +110,19 @@ def padded(layout: Layout, x: Float[Tensor, "b D"], dtype: torch.dtype | None) -
     return [Call(leaves, None, len(x))]
 
 
-MASK = "mask"
-"""Path of the mask that `padded` makes."""
-
-
 def joined(layout: Layout, x: Float[Tensor, "b D"], dtype: torch.dtype | None) -> list[Call]:
     """Graphs joined to one: nodes follow each other, `batch` numbers the graph of every node."""
     nodes = layout.counts(x, layout.point_leaf or layout.leaves[0])
     ends = nodes.cumsum(0)
     leaves: dict[str, Any] = {}
     for leaf in layout.leaves:
-        values, counts = layout.values(x, leaf), layout.counts(x, leaf)
+        values = layout.values(x, leaf)
         if leaf.joined is None:
             leaves[leaf.path] = restore(values, leaf, dtype)
             continue
+        counts = joined_counts(layout, x, leaf)
         if leaf.ragged is None:
-            values = values.movedim(1 + leaf.joined, 1)
-            counts = torch.full_like(counts, values.shape[1])
-            flat = values.flatten(0, 1)
+            flat = values.movedim(1 + leaf.joined, 1).flatten(0, 1)
         else:
             flat = values.flatten(0, 1).index_select(0, positions(counts, leaf.shape[0]))
         flat = restore(flat, leaf, dtype)
@@ -148,6 +144,63 @@ def positions(counts: Int[Tensor, " b"], size: int) -> Int[Tensor, " n"]:
     """
     present = torch.arange(size, device=counts.device) < counts[:, None]
     return present.flatten().nonzero().flatten()
+
+
+def fold(
+    layout: Layout,
+    x: Float[Tensor, "b D"],
+    y: Float[Tensor, "n ..."],
+    leaf: Leaf,
+    size: int | None = None,
+) -> Float[Tensor, "b m ..."]:
+    """Entries per node or per edge as one entry per graph, padded with zeros.
+
+    Args:
+        layout: where the leaves are in a row.
+        x: the graphs as rows.
+        y: one entry per point of a leaf, of all graphs.
+        leaf: the leaf.
+        size: entries per graph, with padding; by default the largest number of points.
+
+    Raises:
+        ShapeError: another number of entries.
+    """
+    counts = joined_counts(layout, x, leaf)
+    size = size or largest(leaf)
+    if y.ndim == 0 or y.shape[0] != int(counts.sum()):
+        raise ShapeError(
+            f"the model returned shape {tuple(y.shape)} for {len(x)} graphs with {int(counts.sum())} points together; "
+            "expected one entry per point, as for the graphs before."
+        )
+    out = y.new_zeros(len(x) * size, *y.shape[1:]).index_copy(0, positions(counts, size), y)
+    return out.unflatten(0, (len(x), size))
+
+
+def fold_any(layout: Layout, x: Float[Tensor, "b D"], y: Tensor) -> Tensor:
+    """The output of a layer with one entry per graph: it has entries per graph, per node or per edge.
+
+    All are padded to the same size, because a graph with as many edges as nodes does not tell them apart.
+    """
+    if y.ndim == 0 or y.shape[0] == len(x):
+        return y
+    joined = [leaf for leaf in layout.leaves if leaf.joined is not None and leaf.shape]
+    size = max(map(largest, joined))
+    for leaf in (layout.point_leaf or joined[0], *joined):
+        if y.shape[0] == int(joined_counts(layout, x, leaf).sum()):
+            return fold(layout, x, y, leaf, size)
+    return y
+
+
+def joined_counts(layout: Layout, x: Float[Tensor, "b D"], leaf: Leaf) -> Tensor:
+    """Entries of a leaf along the axis on which graphs are joined, for every graph."""
+    if leaf.ragged is None:
+        return torch.full((len(x),), largest(leaf), device=x.device)
+    return layout.counts(x, leaf)
+
+
+def largest(leaf: Leaf) -> int:
+    """Most entries of a leaf along the axis on which graphs are joined."""
+    return leaf.shape[leaf.joined or 0] if leaf.ragged is None else leaf.shape[0]
 
 
 def _cut(

@@ -10,20 +10,20 @@ from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
 from liegg.polarization import r_factor
-from liegg.polarization.finite.differences import difference_rows
+from liegg.polarization.finite.differences import difference_rows, straight_motions
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.rounding_noise import Scatter
 
-FEWEST, MOST = 64, 256
+FEWEST_ERROR_SAMPLES, MOST_ERROR_SAMPLES = 64, 256
 """Samples at which rows are computed with three steps."""
 
-SLOWEST, FASTEST = 1.5, 4.0
+SLOWEST_GROWTH, FASTEST_GROWTH = 1.5, 4.0
 """Ratio of the errors of doubled steps: of a function with kinks or worse, and of a smooth one."""
 
 NOISE_OF_CHANGE = 1.25
 """Variance of the difference of rows with a step and with twice that step, over that of the rows, if both are noise."""
 
-FEW_ROWS = 4
+ROWS_PER_CANDIDATE = 4
 """Rows per candidate below which a combination of candidates might seem to have no error."""
 
 
@@ -33,7 +33,7 @@ def error_samples(candidates: int, rows: int) -> int:
     >>> error_samples(25, 1), error_samples(100, 1)
     (64, 200)
     """
-    return min(MOST, max(FEWEST, -(-2 * candidates // max(rows, 1))))
+    return min(MOST_ERROR_SAMPLES, max(FEWEST_ERROR_SAMPLES, -(-2 * candidates // max(rows, 1))))
 
 
 def difference_errors(
@@ -68,7 +68,9 @@ def difference_errors(
     """
     x = x[evenly_spaced(x, error_samples(action.size, rows))]
     one, two, four = (
-        difference_rows(model, action, x, times * steps, outputs=outputs, seed=seed).cpu()
+        difference_rows(
+            model, x, straight_motions(action, x, times * steps), outputs=outputs, seed=seed
+        ).cpu()
         for times in (1, 2, 4)
     )
     finite = (one + two).isfinite().flatten(1).all(1)
@@ -77,7 +79,7 @@ def difference_errors(
         y = model(x).double().cpu()
     flat = _scaled(one, two, four, noise / (math.sqrt(2) * steps)).flatten(0, 1)
     padded = torch.nn.functional.pad(flat, (n_output_generators, 0))
-    if len(flat) < FEW_ROWS * flat.shape[1]:
+    if len(flat) < ROWS_PER_CANDIDATE * flat.shape[1]:
         columns = torch.diag(torch.linalg.vector_norm(padded, dim=0))
         padded = torch.cat([padded, columns])
     r = r_factor.update(r_factor.init(padded.shape[1]), padded).r
@@ -95,7 +97,9 @@ def _scaled(
     changes = two - one
     squares = changes.square().sum(1).mean(0)
     before = (four - two).square().sum(1).mean(0)
-    rates = (before / squares).sqrt().nan_to_num(SLOWEST).clamp(SLOWEST, FASTEST)
+    rates = (
+        (before / squares).sqrt().nan_to_num(SLOWEST_GROWTH).clamp(SLOWEST_GROWTH, FASTEST_GROWTH)
+    )
     noisy = noises.square()
     converging = (squares - NOISE_OF_CHANGE * noisy).clamp_min(0) / (rates - 1).square()
     wanted = converging + noisy

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 
 from liegg.actions import Action
-from liegg.inputs.hidden_derivatives import PAIRS as HIDDEN_PAIRS
-from liegg.inputs.nonlinearity import PAIRS
-from liegg.polarization.finite.errors import MOST as ERROR_SAMPLES
+from liegg.inputs.hidden_derivatives import HIDDEN_PAIRS
+from liegg.inputs.nonlinearity import MIDPOINT_PAIRS
 from liegg.polarization.finite.errors import error_samples
 from liegg.polarization.finite.noise import POINTS
-from liegg.polarization.finite.steps import MOST, SAMPLES
+from liegg.polarization.finite.steps import MOST_STEPS, STEP_SAMPLES
 
 
 @dataclass(frozen=True)
@@ -38,9 +37,9 @@ class Evaluations:
     @property
     def trials(self) -> int:
         """Evaluations on a few samples: noise, steps, errors and checks."""
-        steps = SAMPLES * (2 * self.candidates * (MOST + 2) + 8 * POINTS + 4)
-        errors = 6 * self.candidates * min(ERROR_SAMPLES, error_samples(self.candidates, 1))
-        return steps + errors + 2 * PAIRS + 20 * HIDDEN_PAIRS
+        steps = STEP_SAMPLES * (2 * self.candidates * (MOST_STEPS + 2) + 8 * POINTS + 4)
+        errors = 6 * self.candidates * error_samples(self.candidates, 1)
+        return steps + errors + 2 * MIDPOINT_PAIRS + 20 * HIDDEN_PAIRS
 
     @property
     def total(self) -> int:

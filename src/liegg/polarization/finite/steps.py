@@ -20,27 +20,32 @@ from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.difference_quotient import along
 from liegg.inputs.model import Model
-from liegg.polarization.finite.differences import difference_rows, lengths
+from liegg.polarization.finite.differences import (
+    difference_rows,
+    lengths,
+    random_direction,
+    straight_motions,
+)
 from liegg.polarization.finite.noise import POINTS, noise_level, still_share
 from liegg.polarization.output_sketch import Outputs, combine
 
-SAMPLES = 16
+STEP_SAMPLES = 16
 """Samples at which steps are tried."""
 
 SPREAD_SAMPLES = 256
 """Samples of which the spread is taken."""
 
-LONGEST, RATIO, MOST = 0.25, 4.0, 20
+LONGEST_STEP, STEP_RATIO, MOST_STEPS = 0.25, 4.0, 20
 """Longest step as a share of the data's spread, ratio of neighbouring steps, and how many are tried at most."""
 
-CLOSE, CLOSE_UNITS, WIDER, WIDEST = 1e-6, 16.0, 64.0, 0.01
+CLOSE, CLOSE_UNITS, CLOSE_FACTOR, FARTHEST_CLOSE = 1e-6, 16.0, 64.0, 0.01
 """Distance of the points that show the noise, as a share of the spread, and at least in rounding units; it grows by this factor
 while they have equal outputs, up to this share."""
 
-LARGE, FALLS = 1e-6, 4.0
+LARGE_NOISE, NOISE_FALL = 1e-6, 4.0
 """Noise, relative to the output, that is measured again at nearer points, and the factor by which it falls there if it is none."""
 
-SLOWEST, FASTEST = 2.0, 16.0
+SLOWEST_FALL, FASTEST_FALL = 2.0, 16.0
 """Ratio of neighbouring errors: at kinks, and of a smooth function."""
 
 NOISY = 2.0
@@ -52,7 +57,7 @@ ROUNDED = 0.3
 SHARP = 1e-4
 """Relative noise of a quotient along a direction that is not a candidate: shorter steps find jumps, which longer ones smear."""
 
-PIECEWISE, PIECEWISE_UNITS, STILL = 2e-5, 64.0, 0.5
+PIECEWISE, PIECEWISE_UNITS, STILL_SHARE = 2e-5, 64.0, 0.5
 """Step, as a share of the spread and in rounding units, that leaves more than this share of the outputs of a piecewise constant
 function exactly as they are."""
 
@@ -107,21 +112,22 @@ def choose_steps(
         (True, False)
     """
     spread = _spread(action, x[evenly_spaced(x, SPREAD_SAMPLES)])
-    some = x[evenly_spaced(x, SAMPLES)]
+    some = x[evenly_spaced(x, STEP_SAMPLES)]
     unit = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
+    trial = _Trial(model, action, some, outputs, seed, unit)
     try:
-        noise = _noise(model, action, some, spread, unit, outputs, seed)
+        noise = _noise(trial, spread)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # whatever a model does beside its samples
         raise _fails(model, one_line(error)) from error
     scale = spread / lengths(action, some).clamp_min(torch.finfo(torch.float64).tiny * spread)
     ladder = _Ladder([], [], [])
-    for rung in range(MOST):
-        share = LONGEST / RATIO**rung
+    for rung in range(MOST_STEPS):
+        share = LONGEST_STEP / STEP_RATIO**rung
         if rung > 2 and (share < CLOSE_UNITS * unit or ladder.settled(noise)):
             break
-        ladder.quotients.append(_quotients(model, action, some, share * scale, outputs, seed))
+        ladder.quotients.append(trial.quotients(share * scale))
         ladder.steps.append(share * scale)
         ladder.shares.append(share)
     errors = ladder.errors(noise)
@@ -136,10 +142,9 @@ def choose_steps(
     if steepness > 0:
         short = max(noise / (math.sqrt(2) * SHARP * steepness), CLOSE_UNITS * unit * spread)
         length = min(length, short)
-    piecewise = _is_piecewise(model, action, some, scale, unit, outputs, seed)
+    piecewise = _is_piecewise(trial, scale)
     slope, slope_noise = (None, 0.0) if piecewise else _slope(model, some, length, noise)
-    with torch.no_grad():
-        size = float(combine(model(some)[None], outputs, seed=seed).square().sum(2).mean().sqrt())
+    size = float(trial.outputs_at(some).square().sum(2).mean().sqrt())
     relative = noise / size if size > 0 else 0.0
     return Steps(chosen, relative, noise, length, slope, slope_noise, piecewise)
 
@@ -150,6 +155,48 @@ def _fails(model: Model, reason: str) -> ModelError:
         f"{model.name} fails when samples are moved a little ({reason}), so that there are no finite "
         "differences. Check that it accepts samples near those of the data."
     )
+
+
+class _Trial(NamedTuple):
+    """A few samples at which steps are tried.
+
+    Attributes:
+        model: the probed model.
+        action: the candidates.
+        x: the samples.
+        outputs: which outputs get rows of their own.
+        seed: of random combinations.
+        unit: rounding unit of the model's arithmetic.
+    """
+
+    model: Model
+    action: Action
+    x: Float[Tensor, "s ..."]
+    outputs: Outputs
+    seed: int
+    unit: float
+
+    def outputs_at(self, places: Float[Tensor, "s ..."]) -> Float[Tensor, "1 s k"]:
+        """Outputs, or combinations of them, at places near the samples."""
+        with torch.no_grad():
+            y = self.model(places.to(self.x.dtype))
+        return combine(y[None], self.outputs, seed=self.seed)
+
+    def quotients(self, steps: Float[Tensor, " g"]) -> Float[Tensor, "s k g"]:
+        """Difference quotients; NaN if the model fails there: moved samples need not be valid."""
+        motions = straight_motions(self.action, self.x, steps)
+        try:
+            return difference_rows(
+                self.model, self.x, motions, outputs=self.outputs, seed=self.seed
+            ).cpu()
+        except torch.OutOfMemoryError:
+            raise
+        except Exception:
+            width = 1 if self.outputs == "sum" else math.prod(self.model.output_shape)
+            width = self.outputs if isinstance(self.outputs, int) else width
+            return torch.full(
+                (len(self.x), width, self.action.size), torch.nan, dtype=torch.float64
+            )
 
 
 class _Ladder(NamedTuple):
@@ -173,9 +220,9 @@ class _Ladder(NamedTuple):
     def rates(self) -> Float[Tensor, "r g"]:
         """Ratio by which the error falls from each step to the next."""
         changes = self.changes
-        rates = torch.full_like(changes, SLOWEST)
-        rates[1:] = (changes[:-1] / changes[1:]).nan_to_num(FASTEST, posinf=FASTEST)
-        return torch.cat([rates[:1], rates]).clamp(SLOWEST, FASTEST)
+        rates = torch.full_like(changes, SLOWEST_FALL)
+        rates[1:] = (changes[:-1] / changes[1:]).nan_to_num(FASTEST_FALL, posinf=FASTEST_FALL)
+        return torch.cat([rates[:1], rates]).clamp(SLOWEST_FALL, FASTEST_FALL)
 
     @property
     def left(self) -> Float[Tensor, "r g"]:
@@ -194,10 +241,10 @@ class _Ladder(NamedTuple):
         rates, left, noises = (
             part.gather(0, best[None])[0] for part in (self.rates, self.left, self.noises(noise))
         )
-        power = rates.log() / math.log(RATIO)
+        power = rates.log() / math.log(STEP_RATIO)
         factor = (noises.square() / (power * left.square())) ** (1 / (2 * power + 2))
         # Not longer ones: a few samples may miss where the function is steep.
-        return factor.nan_to_num(1.0).clamp(1 / math.sqrt(RATIO), 1.0)
+        return factor.nan_to_num(1.0).clamp(1 / math.sqrt(STEP_RATIO), 1.0)
 
     def settled(self, noise: float) -> bool:
         """Whether shorter steps would only show more noise, for every candidate."""
@@ -207,63 +254,38 @@ class _Ladder(NamedTuple):
 
 def _spread(action: Action, x: Float[Tensor, "b ..."]) -> float:
     """Root mean square distance of samples from their mean, in what the candidates move; their size if all are equal."""
-    h = torch.randn(action.size, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    moved = (action.field(h.to(x.device), x.double()) != 0).flatten(1).any(0)
-    flat = x.double().flatten(1)[:, moved]
+    x = x.double()
+    moved = (action.field(random_direction(action).to(x), x) != 0).flatten(1).any(0)
+    flat = x.flatten(1)[:, moved]
     about = float((flat - flat.mean(0)).square().sum(1).mean().sqrt())
     return about or float(flat.square().sum(1).mean().sqrt()) or 1.0
 
 
-def _quotients(
-    model: Model, action: Action, x: Tensor, steps: Tensor, outputs: Outputs, seed: int
-) -> Float[Tensor, "s k g"]:
-    """Difference quotients; NaN if the model fails there: moved samples need not be valid."""
-    try:
-        return difference_rows(model, action, x, steps, outputs=outputs, seed=seed).cpu()
-    except torch.OutOfMemoryError:
-        raise
-    except Exception:
-        width = 1 if outputs == "sum" else math.prod(model.output_shape)
-        width = outputs if isinstance(outputs, int) else width
-        return torch.full((len(x), width, action.size), torch.nan, dtype=torch.float64)
-
-
-def _noise(
-    model: Model,
-    action: Action,
-    x: Float[Tensor, "s ..."],
-    spread: float,
-    unit: float,
-    outputs: Outputs,
-    seed: int,
-) -> float:
+def _noise(trial: _Trial, spread: float) -> float:
     """Standard deviation of the noise of the outputs, along one random motion of each sample."""
-    drawn = torch.Generator().manual_seed(0)
-    h = torch.randn(action.size, generator=drawn, dtype=torch.float64).to(x.device)
-    way = action.field(h, x.double())
+    x, action = trial.x.double(), trial.action
+    way = action.field(random_direction(action).to(x), x)
     size = float(way.flatten(1).square().sum(1).mean().sqrt())
 
     def values(close: float) -> Float[Tensor, "m s k"]:
         step = close * spread / size if size > 0 else 0.0
-        with torch.no_grad():
-            places = [(x.double() + i * step * way).to(x.dtype) for i in range(POINTS)]
-            return combine(torch.stack([model(place) for place in places]), outputs, seed=seed)
+        return torch.cat([trial.outputs_at(x + i * step * way) for i in range(POINTS)])
 
-    close = max(CLOSE, CLOSE_UNITS * unit)
+    closest = CLOSE_UNITS * trial.unit
+    close = max(CLOSE, closest)
     table = values(close)
-    while float(still_share(table).mean()) > STILL and close < WIDEST and size > 0:
-        close *= WIDER
+    while float(still_share(table).mean()) > STILL_SHARE and close < FARTHEST_CLOSE and size > 0:
+        close *= CLOSE_FACTOR
         table = values(close)
     level, output = _level(table), float(table.square().sum(2).mean().sqrt())
     # Noise does not depend on the distance; a function with steep features does.
-    while level > LARGE * output and close / WIDER >= CLOSE_UNITS * unit:
-        close /= WIDER
+    while level > LARGE_NOISE * output and close / CLOSE_FACTOR >= closest:
+        close /= CLOSE_FACTOR
         nearer = _level(values(close))
-        if nearer > level / FALLS:
+        if nearer > level / NOISE_FALL:
             break
         level = nearer
-    finest = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
-    return max(level, ROUNDED * finest * output)
+    return max(level, ROUNDED * trial.unit * output)
 
 
 def _level(table: Float[Tensor, "m s k"]) -> float:
@@ -285,20 +307,9 @@ def _slope(model: Model, x: Tensor, length: float, noise: float) -> tuple[float,
     return float(slopes.square().sum(1).mean()), numbers * noise**2 / (2 * length**2)
 
 
-def _is_piecewise(
-    model: Model,
-    action: Action,
-    x: Tensor,
-    scale: Float[Tensor, " g"],
-    unit: float,
-    outputs: Outputs,
-    seed: int,
-) -> bool:
+def _is_piecewise(trial: _Trial, scale: Float[Tensor, " g"]) -> bool:
     """Whether short steps mostly change nothing, exactly, although long ones do."""
-    short = max(PIECEWISE, PIECEWISE_UNITS * unit)
-    near, far = (
-        (_quotients(model, action, x, share * scale, outputs, seed) != 0).any(1)
-        for share in (short, LONGEST)
-    )
+    short = max(PIECEWISE, PIECEWISE_UNITS * trial.unit)
+    near, far = ((trial.quotients(share * scale) != 0).any(1) for share in (short, LONGEST_STEP))
     changing = int(far.sum())
-    return changing > 0 and int((near & far).sum()) < (1 - STILL) * changing
+    return changing > 0 and int((near & far).sum()) < (1 - STILL_SHARE) * changing
