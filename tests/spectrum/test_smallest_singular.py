@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cases import normal
-from liegg.spectrum.smallest_singular import RESIDUAL, smallest_singular
+from liegg.spectrum.smallest_singular import SOLVED_RESIDUAL, smallest_singular
 
 SIDE, COUNT = 300, 12
 
@@ -83,7 +83,7 @@ def test_residuals_are_those_of_the_pairs_and_small(values):
     torch.testing.assert_close(
         found.residuals / largest**2, exact.norm(dim=0), rtol=1e-6, atol=1e-14
     )
-    assert float(found.residuals.max()) <= 10 * RESIDUAL * largest**2
+    assert float(found.residuals.max()) <= 10 * SOLVED_RESIDUAL * largest**2
 
 
 def test_the_null_space_is_scipys():
@@ -115,7 +115,7 @@ def test_without_any_gap_it_goes_on_until_it_is_there():
     exact = torch.linalg.svdvals(matrix)
     found = smallest_singular(matrix, 20)
     assert found.steps > 20
-    assert float(found.residuals.max()) <= RESIDUAL * float(exact[0]) ** 2
+    assert float(found.residuals.max()) <= SOLVED_RESIDUAL * float(exact[0]) ** 2
     torch.testing.assert_close(found.values, exact.flip(0)[:20], rtol=1e-12, atol=0)
 
 
