@@ -6,7 +6,7 @@ that distance. Of those that the uncertainty admits, the one from the smallest f
 because an algebra can always be stretched until it looks like a simpler one, never the other way
 round. A span outside these families is named by its structure constants; what those do not decide
 is unknown. A name is sure only if no possible error makes another algebra of it
-(`liegg.algebra.doubts`).
+(`liegg.algebra.stability`).
 """
 
 import math
@@ -21,7 +21,6 @@ from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.algebra.bracket import structure_constants
 from liegg.algebra.closure import ROUNDING_RESIDUAL, Closure, closure, generated, nearest_closed
-from liegg.algebra.doubts import name_by_constants, stability
 from liegg.algebra.explanations import closure_reason, fit_reason, form_reasons, open_reason, rivals
 from liegg.algebra.families.candidates import (
     CONFIDENT_MARGIN,
@@ -44,6 +43,7 @@ from liegg.algebra.given import (
     stated_error,
 )
 from liegg.algebra.identification import Identification
+from liegg.algebra.stability import name_by_constants, stability
 from liegg.algebra.structure.abstract import abstract_name
 from liegg.algebra.structure.real_forms import UNKNOWN
 from liegg.algebra.subspace import canonical
@@ -286,25 +286,27 @@ def _by_structure(
     if near is not None and not near.converged:
         return replace(record, reasons=(closure_reason(closed), hidden))
     basis = record.span if near is None else near.generators
-    found = name_by_constants(basis, noise, given, exact=exact, affine=record.homogeneous)
-    if found.abstract.name == UNKNOWN:
-        return replace(record, reasons=(closure_reason(closed), *found.abstract.reasons))
-    if not exact and record.estimated and found.margin < CONFIDENT_MARGIN:
+    abstract, margin, doubts = name_by_constants(
+        basis, noise, given, exact=exact, affine=record.homogeneous
+    )
+    if abstract.name == UNKNOWN:
+        return replace(record, reasons=(closure_reason(closed), *abstract.reasons))
+    if not exact and record.estimated and margin < CONFIDENT_MARGIN:
         return replace(record, reasons=(closure_reason(closed), hidden))
     basis = canonical(basis)
     return _with_margin(
         record,
-        found.margin,
-        name=found.abstract.name,
+        margin,
+        name=abstract.name,
         generators=basis,
-        aliases=found.abstract.aliases[1:],
-        meaning=meaning(found.abstract.name, usual=False) if exact else "",
+        aliases=abstract.aliases[1:],
+        meaning=meaning(abstract.name, usual=False) if exact else "",
         angle=0.0 if near is None else near.moved,
         reasons=(
             closure_reason(closed),
             *form_reasons(preserved_forms(basis)),
-            *found.abstract.reasons,
-            *found.doubts,
+            *abstract.reasons,
+            *doubts,
         ),
     )
 
