@@ -9,7 +9,7 @@ from torch import Tensor
 from liegg.algebra.bracket import adjoint, killing_form
 from liegg.algebra.structure.series import (
     GENERIC_ELEMENTS,
-    SEED,
+    GENERIC_SEED,
     Constants,
     Rows,
     generic,
@@ -154,7 +154,7 @@ def _from_integers(cartan: Rows, table: Int[Tensor, "m m"]) -> Roots | None:
     # A generic linear function separates positive from negative roots, and every root from every
     # other.
     weights = torch.randint(
-        -(2**40), 2**40, (len(table),), generator=torch.Generator().manual_seed(SEED)
+        -(2**40), 2**40, (len(table),), generator=torch.Generator().manual_seed(GENERIC_SEED)
     )
     heights = (table * weights).sum(1)
     positive = heights[heights > 0]

@@ -15,13 +15,13 @@ from liegg._utils.errors import ArgumentError
 Constants = Float[Tensor, "d d d"]
 Rows = Float[Tensor, "_ d"]
 
-SEED = 20
+GENERIC_SEED = 20
 """Seed of generic elements; any other gives the same answers."""
 
 GENERIC_ELEMENTS = 8
 """Number of generic elements that are tried where the most generic one decides."""
 
-ZERO_CONSTANT = 1e-10
+ABELIAN_CONSTANT = 1e-10
 """Size below which all constants of unit matrices count as zero."""
 
 
@@ -133,7 +133,7 @@ def outside(rows: Rows, inner: Float[Tensor, "j d"]) -> Float[Tensor, "m d"]:
 
 def generic(count: int, dimension: int) -> Float[Tensor, "c d"]:
     """Coefficients of a few elements without any relation; others would give the same answers."""
-    source = torch.Generator().manual_seed(SEED)
+    source = torch.Generator().manual_seed(GENERIC_SEED)
     return torch.randn(count, dimension, generator=source, dtype=torch.float64)
 
 
@@ -158,7 +158,7 @@ def checked(constants: Num[Tensor, "..."]) -> Constants:
             "for example structure_constants(so(3))."
         )
     constants = constants.to(torch.float64)
-    if scale(constants) < ZERO_CONSTANT:
+    if scale(constants) < ABELIAN_CONSTANT:
         return torch.zeros_like(constants)
     if scale(constants + constants.transpose(0, 1)) > 1e-6 * scale(constants):
         raise ArgumentError(

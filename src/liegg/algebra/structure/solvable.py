@@ -24,9 +24,6 @@ from liegg.algebra.structure.series import (
 Named = tuple[tuple[str, ...], Remark]
 """All names of an algebra, the commonest first, and why."""
 
-EQUAL = 1e-13
-"""Entry of a unit 2 × 2 matrix that counts as zero, at least, whatever the tolerance."""
-
 
 def nilpotent_name(constants: Constants, *, tolerance: float = 1e-8) -> Named | None:
     """Names of a nilpotent algebra that is not a direct sum, and why.
@@ -94,7 +91,7 @@ def plane_name(constants: Constants, *, tolerance: float = 1e-8) -> Named | None
         return None
     matrix = torch.einsum("i,bj,ijk,ck->cb", outside(space, plane)[0], plane, constants, plane)
     zero = tolerance * scale(constants) / float(matrix.norm())
-    names, action = _bianchi(matrix / matrix.norm(), max(zero, EQUAL))
+    names, action = _bianchi(matrix / matrix.norm(), max(zero, 1e-13))  # at least rounding
     return names, Diagnosis.ACTS_ON_PLANE(action=action, name=names[0])
 
 

@@ -13,7 +13,7 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg.algebra.bracket import bracket, structure_constants
 from liegg.algebra.subspace import checked_generators
-from liegg.algebra.words.wording import signed_sum
+from liegg.algebra.words.wording import PLAIN_DIGITS, signed_sum
 
 EXACT_NUMBER = 1e-9
 """Distance at which a number is taken for a fraction or a root.
@@ -23,25 +23,13 @@ About one random number in a million is, by chance."""
 LARGEST_DENOMINATOR = 12
 """Largest denominator of a fraction that is written as one; twice that under a root."""
 
-PMATRIX_COLUMNS = 10
-"""Columns that a `pmatrix` of `amsmath` takes by default (its counter `MaxMatrixCols`)."""
-
-LONGEST_SYMBOL = 4
-"""Letters of names that are written in Fraktur, as so, sp, heis and saff are; longer ones are words."""
-
-ESCAPES = {letter: f"\\{letter}" for letter in "&%$#_{} "} | {
+LATEX_ESCAPES = {letter: f"\\{letter}" for letter in "&%$#_{} "} | {
     "\\": r"\backslash ",
     "^": r"\hat{\ }",
     "~": r"\sim ",
     "-": r"\text{-}",
 }
 """Letters that mean something to LaTeX, as it writes them."""
-
-PLAIN_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789" * 2)
-"""Digits of indices and exponents."""
-
-LARGEST_REST = 1e-6
-"""Share of a bracket outside the span above which the equation ends in dots."""
 
 
 def number_latex(value: float, *, digits: int = 3) -> str:
@@ -80,7 +68,7 @@ def symbol_latex(name: str) -> str:
     plain, primes = name.rstrip("′"), "'" * (len(name) - len(name.rstrip("′")))
     match = re.fullmatch(r"([A-Za-z])_?([0-9₀-₉]*|[A-Za-z])", plain)
     if match is None:
-        text = "".join(ESCAPES.get(letter, letter) for letter in plain)
+        text = "".join(LATEX_ESCAPES.get(letter, letter) for letter in plain)
         return rf"\mathrm{{{text}}}{primes}"
     letter, index = match[1], match[2].translate(PLAIN_DIGITS)
     if plain[1:] and plain[1] != "_" and index.isalpha():  # two letters are a word
@@ -102,7 +90,8 @@ def name_latex(name: str) -> str:
         text = match[0]
         if text in ("R", "C"):
             return rf"\mathbb{{{text}}}"
-        return rf"\mathfrak{{{text}}}" if len(text) <= LONGEST_SYMBOL else rf"\mathrm{{{text}}}"
+        # Names such as so, sp, heis and saff are in Fraktur; longer ones are words.
+        return rf"\mathfrak{{{text}}}" if len(text) <= 4 else rf"\mathrm{{{text}}}"
 
     name, comma, words = name.partition(", ")
     if comma:
@@ -128,7 +117,7 @@ def matrix_latex(matrix: Num[Tensor, "..."], *, digits: int = 3) -> str:
         for row in matrix.to(torch.float64).tolist()
     ]
     body = r" \\ ".join(lines)
-    if matrix.shape[1] <= PMATRIX_COLUMNS:
+    if matrix.shape[1] <= 10:  # the default of the counter `MaxMatrixCols` of `amsmath`
         return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
     return rf"\left( \begin{{array}}{{{'c' * matrix.shape[1]}}} {body} \end{{array}} \right)"
 
@@ -210,7 +199,7 @@ def brackets_latex(
             # Without the terms that round to zero.
             terms = signed_sum((pair for pair in pairs if write(pair[0]).strip("-0.")), write, "-")
             inside = torch.einsum("k,kij->ij", constants[i, j], matrices)
-            if float((product - inside).norm()) > LARGEST_REST * size:
+            if float((product - inside).norm()) > 1e-6 * size:
                 terms = rf"{terms} + \ldots" if terms else r"\ldots"
             lines.append(f"[{symbols[i]}, {symbols[j]}] &= {terms or f'{0.0:.{digits}f}'}")
     return _align(lines or ([r"[X_i, X_j] &= 0 \quad \text{for all } i, j"] if symbols else []))

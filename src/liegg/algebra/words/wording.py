@@ -12,6 +12,12 @@ Vector = Float[np.ndarray, " m"]
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 """Digits of the default names x₁, x₂ and so on."""
 
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+"""Digits of the dimension in R², R³ and so on."""
+
+PLAIN_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789" * 2)
+"""From the digits of indices and exponents back to plain ones."""
+
 CONSTANTS = {"1": ("translation", "along"), "1 (offset)": ("offset", "of")}
 """Names of the axes of a product that are always 1, and what a motion along them is called."""
 
