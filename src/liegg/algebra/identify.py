@@ -33,13 +33,12 @@ from liegg.algebra.families.candidates import (
 from liegg.algebra.forms.forms import preserved, preserved_forms
 from liegg.algebra.given import (
     LARGEST_ESTIMATED_NOISE,
-    Given,
     Noise,
     as_tensor,
     balanced,
-    given_matrices,
     is_affine,
     noise_of,
+    span_of,
     stated_error,
 )
 from liegg.algebra.identification import Identification
@@ -116,9 +115,9 @@ def _identified(
     """The name of matrices in the units in which they are given."""
     if tensor.ndim == 3 and too_large(len(tensor), tensor.shape[1]):
         return unseen(len(tensor), tensor.shape[1])
-    given = given_matrices(tensor)
-    span = given.span
-    error = stated_error(uncertainty, given.count)
+    span, floor, rounding = span_of(tensor)
+    count = len(tensor)
+    error = stated_error(uncertainty, count)
     affine = is_affine(span, homogeneous)
     record = Identification(
         UNKNOWN,
@@ -128,10 +127,10 @@ def _identified(
         uncertainty=error or 0.0,
         notes=(
             Diagnosis.DEPENDENT_GENERATORS(
-                given=given.count, dependent=given.count - len(span), dimension=len(span)
+                given=count, dependent=count - len(span), dimension=len(span)
             ),
         )
-        if len(span) < given.count
+        if len(span) < count
         else (),
         homogeneous=affine,
         coordinates=None
@@ -141,8 +140,8 @@ def _identified(
     if not len(span):
         return _with_margin(record, math.inf, name="0", angle=0.0, meaning=meaning("0"))
     closed = closure(span, uncertainty=error or 0.0, affine=affine)
-    noise = noise_of(error, closed, given)
-    return _by_family(replace(record, closure=closed), closed, noise, given)
+    noise = noise_of(error, closed, floor, rounding)
+    return _by_family(replace(record, closure=closed), closed, noise)
 
 
 def _in_other_units(found: Identification, tensor: Tensor) -> Identification:
@@ -182,11 +181,9 @@ def _with_margin(record: Identification, margin: float, **fields: Any) -> Identi
     return replace(record, margin=margin, confident=margin >= CONFIDENT_MARGIN, **fields)
 
 
-def _by_family(
-    record: Identification, closed: Closure, noise: Noise, given: Given
-) -> Identification:
+def _by_family(record: Identification, closed: Closure, noise: Noise) -> Identification:
     """Name the span by the known algebras near it; where none fits, by its structure constants."""
-    allowed, floor = noise.allowed, given.floor
+    allowed, floor = noise.allowed, noise.floor
     search_noise = max(allowed, SMALLEST_SEARCH_NOISE)
     near = candidates(record.span, search_noise, stop_early=allowed <= floor)
     if record.homogeneous and allowed > floor:
@@ -200,7 +197,7 @@ def _by_family(
     alternatives = rivals(resolved, choice, allowed, floor)
     record = replace(record, uncertainty=allowed, alternatives=alternatives)
     if choice is None:
-        return _by_structure(record, closed, noise, given)
+        return _by_structure(record, closed, noise)
     exact = canonical(choice.fit.generators)
     forms = preserved_forms(exact)
     simpler = _simpler_algebra(record, choice, near)
@@ -264,9 +261,7 @@ def _names(
     return member.name, other_names(member.name), words
 
 
-def _by_structure(
-    record: Identification, closed: Closure, noise: Noise, given: Given
-) -> Identification:
+def _by_structure(record: Identification, closed: Closure, noise: Noise) -> Identification:
     """Name the span by its structure constants; unknown where it is not closed or noise decides."""
     if len(record.span) > LARGEST_STRUCTURE:
         reason = Diagnosis.TOO_MANY_TO_NAME(count=len(record.span), most=LARGEST_STRUCTURE)
@@ -275,19 +270,19 @@ def _by_structure(
     if not record.estimated:
         largest = max(noise.allowed, SMALLEST_SEARCH_NOISE)
     # Small constants of noisy matrices are not constants.
-    exact = closed.rms <= given.floor and record.uncertainty <= given.floor
+    exact = closed.rms <= noise.floor and record.uncertainty <= noise.floor
     if not exact and closed.noise > 3 * largest:
         dimension = len(generated(record.span, tolerance=0.1))
         return replace(record, reasons=(open_reason(closed, dimension),))
     if len(record.span) == 1:
-        return _one_parameter(record, largest, given.floor)
+        return _one_parameter(record, largest, noise.floor)
     near = None if exact else nearest_closed(record.span)
     hidden = Diagnosis.HIDDEN_BY_NOISE(degrees=math.degrees(record.uncertainty))
     if near is not None and not near.converged:
         return replace(record, reasons=(closure_reason(closed), hidden))
     basis = record.span if near is None else near.generators
     abstract, margin, doubts = name_by_constants(
-        basis, noise, given, exact=exact, affine=record.homogeneous
+        basis, noise, exact=exact, affine=record.homogeneous
     )
     if abstract.name == UNKNOWN:
         return replace(record, reasons=(closure_reason(closed), *abstract.reasons))

@@ -25,7 +25,7 @@ from liegg.algebra.bracket import killing_form, structure_constants
 from liegg.algebra.closure import Tangent
 from liegg.algebra.families.candidates import CONFIDENT_MARGIN, Candidate
 from liegg.algebra.fit import orbit_values
-from liegg.algebra.given import EXACT_DOUBLE, Given, Noise
+from liegg.algebra.given import EXACT_DOUBLE, Noise
 from liegg.algebra.structure.abstract import Abstract, abstract_name
 from liegg.algebra.structure.real_forms import UNKNOWN
 
@@ -112,14 +112,13 @@ def _others(choice: Candidate, others: list[Candidate], error: float) -> str:
 
 
 def name_by_constants(
-    basis: Float[Tensor, "d n n"], noise: Noise, given: Given, *, exact: bool, affine: bool
+    basis: Float[Tensor, "d n n"], noise: Noise, *, exact: bool, affine: bool
 ) -> tuple[Abstract, float, tuple[Remark, ...]]:
     """Name a closed span by its structure constants, cut at the uncertainty.
 
     Args:
         basis: orthonormal generators of an algebra.
         noise: error of a unit generator.
-        given: what was given.
         exact: whether the basis is what was given, not the nearest algebra.
         affine: whether the errors are affine matrices.
 
@@ -128,10 +127,10 @@ def name_by_constants(
         where an error may have made another algebra of it; and which other name is possible.
     """
     constants = structure_constants(basis)
-    zero = EXACT_CONSTANT if given.floor == EXACT_DOUBLE else math.sqrt(EXACT_CONSTANT)
+    zero = EXACT_CONSTANT if noise.floor == EXACT_DOUBLE else math.sqrt(EXACT_CONSTANT)
     cut = zero if exact else max(zero, NOISY_CONSTANT * noise.allowed)
     abstract = _cut_name(constants, cut)
-    finest = min(max(noise.angle, given.rounding), cut)
+    finest = min(max(noise.angle, noise.rounding), cut)
     coarsest = max(CONFIDENT_MARGIN * noise.possible, cut)
     for size in (finest, coarsest):
         other = _cut_name(constants, size)

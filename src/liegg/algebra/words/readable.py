@@ -115,13 +115,20 @@ def adapted(
             )
     words = partial(describe, homogeneous=homogeneous, tolerance=word_tolerance(n, uncertainty))
     plain = Readable(basis, tuple(words(a, coordinates=names, form=form) for a in basis))
-    if frame is None and form is None:
+    if frame is not None:
+        frame = frame.double()
+        if not bool(frame.isfinite().all()) or not float(torch.linalg.cond(frame)) < 1e12:
+            raise ArgumentError(
+                "the frame is singular or not finite; expected independent axes as columns."
+            )
+    elif form is not None:
+        frame = frame_of(form)
+    else:
         return plain
-    axes = frame_of(form) if frame is None and form is not None else _regular(frame)
     return with_frame(
         plain,
         generators,
-        frame=axes,
+        frame=frame,
         form=form,
         homogeneous=homogeneous,
         coordinates=names,
@@ -244,12 +251,3 @@ def _in_frame(
     boosts = ~rotations & symmetric & (basis.diagonal(dim1=1, dim2=2) == 0).all(1)
     order = torch.argsort(2 - 2 * rotations.int() - boosts.int(), stable=True)
     return basis[order], int(rotations.sum()), int(boosts.sum())
-
-
-def _regular(frame: Tensor | None) -> Float[Tensor, "n n"]:
-    frame = torch.zeros(0, 0) if frame is None else frame
-    if not bool(frame.isfinite().all()) or not float(torch.linalg.cond(frame.double())) < 1e12:
-        raise ArgumentError(
-            "the frame is singular or not finite; expected independent axes as columns."
-        )
-    return frame.to(torch.float64)
