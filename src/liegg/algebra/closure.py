@@ -112,12 +112,12 @@ class Tangent:
             outside.unflatten(1, generators.shape[1:])[:, None], generators[None]
         ).flatten(2)
         return cls(
-            basis,
-            outside,
-            pairs @ basis.mT,
-            pairs @ outside.mT,
-            actions @ outside.mT,
-            actions @ basis.mT,
+            basis=basis,
+            outside=outside,
+            constants=pairs @ basis.mT,
+            residual=pairs @ outside.mT,
+            actions=actions @ outside.mT,
+            inside=actions @ basis.mT,
         )
 
     def rms(self, residual: Float[Tensor, "*k d d m"]) -> float:

@@ -102,7 +102,8 @@ def noise_of(error: float | None, closed: Closure, floor: float, rounding: float
     exact = closed.rms <= 10 * rounding
     angle = max(rounding, ROUNDING_ANGLE * closed.rms) if exact else 0.0
     if error is not None:
-        return Noise(max(error, floor), max(error, rounding), angle, floor, rounding)
+        stated = {"allowed": max(error, floor), "possible": max(error, rounding)}
+        return Noise(**stated, angle=angle, floor=floor, rounding=rounding)
     allowed = 0.0 if math.isnan(closed.noise) else 2 * closed.noise  # brackets give it only roughly
     hidden = HIDDEN_FACTOR * math.sqrt(max(closed.rms, rounding / ROUNDING_STEPS))
     return Noise(
