@@ -62,9 +62,7 @@ def centroid(constants: Constants, *, tolerance: float = 1e-8) -> Float[Tensor, 
         >>> len(centroid(constants))  # real and imaginary multiples: so(1,3) is sl(2,C)
         2
     """
-    d, ad = constants.shape[0], adjoint(constants)
-    if d == 0:
-        return constants
+    d, ad = len(constants), adjoint(constants)
     # The Gram matrix of d² unknowns: the map itself has d³ equations, and the gap is wide.
     values, vectors = torch.linalg.eigh(intertwiner_gram(ad, ad))
     matrices = vectors[:, values <= tolerance * float(values[-1])].mT.reshape(-1, d, d)

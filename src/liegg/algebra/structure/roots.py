@@ -111,15 +111,6 @@ def root_system(constants: Constants, *, tolerance: float = 1e-8) -> Roots | Non
         >>> root_system(structure_constants(so(5))).types
         ('B2',)
     """
-    if constants.shape[0] == 0:
-        empty = torch.zeros(0, 0, dtype=torch.int64)
-        return Roots(
-            cartan=constants.new_zeros(0, 0),
-            coefficients=empty,
-            matrix=empty,
-            components=(),
-            types=(),
-        )
     elements = _generic(constants)
     values, vectors = torch.linalg.eig(elements.to(torch.complex128))
     kernels = [null_rows(element, tolerance * scale(constants)) for element in elements]

@@ -104,8 +104,6 @@ def scale(constants: Constants) -> float:
 
 def span_rows(matrix: Float[Tensor, "m d"], threshold: float) -> Rows:
     """Orthonormal basis of the row space; singular values up to the threshold count as zero."""
-    if matrix.numel() == 0:
-        return matrix.new_zeros(0, matrix.shape[1])
     _, values, right = torch.linalg.svd(matrix, full_matrices=False)
     return right[values > threshold]
 
@@ -115,8 +113,6 @@ def null_rows(matrix: Float[Tensor, "m d"], threshold: float) -> Rows:
 
     Singular values up to the threshold count as zero.
     """
-    if matrix.numel() == 0:
-        return torch.eye(matrix.shape[1], dtype=matrix.dtype)
     # Tall matrices are reduced first: the left factor is not needed.
     reduced = torch.linalg.qr(matrix, mode="r").R if matrix.shape[0] > matrix.shape[1] else matrix
     _, values, right = torch.linalg.svd(reduced, full_matrices=True)
@@ -125,8 +121,6 @@ def null_rows(matrix: Float[Tensor, "m d"], threshold: float) -> Rows:
 
 def outside(rows: Rows, inner: Float[Tensor, "j d"]) -> Float[Tensor, "m d"]:
     """Orthonormal basis of the orthogonal complement of a span inside a larger one."""
-    if len(inner) == 0:
-        return rows
     _, _, right = torch.linalg.svd(inner @ rows.mT, full_matrices=True)
     return right[len(inner) :] @ rows
 
