@@ -12,13 +12,13 @@ from liegg.algebra.families.record import (
     Member,
     bilinear,
     commuting,
+    complex_structure,
     conjugate,
     hermitian,
     lowest,
     traceless,
     usable,
 )
-from liegg.algebra.forms.commutant import complex_structures
 from liegg.algebra.structure.real_forms import pair
 
 
@@ -175,7 +175,7 @@ def test_complex_structure():
         for m in [1, 2, 3]:
             change = regular(2 * m, condition=condition)
             span = conjugated(gl(m, "C"), change)
-            found = complex_structures(commuting(span, 1))
+            found = complex_structure(commuting(span, 1))
             assert found is not None
             torch.testing.assert_close(
                 found @ found, -torch.eye(2 * m, dtype=torch.float64), rtol=0, atol=1e-7
@@ -185,7 +185,7 @@ def test_complex_structure():
 
 def test_a_complex_structure_among_several_commuting_matrices():
     # With quaternions all three units commute; any combination of them will do.
-    found = complex_structures(commuting(conjugated(su(2), regular(4, condition=10.0)), 3))
+    found = complex_structure(commuting(conjugated(su(2), regular(4, condition=10.0)), 3))
     assert found is not None
     torch.testing.assert_close(found @ found, -torch.eye(4, dtype=torch.float64), rtol=0, atol=1e-9)
 
@@ -203,4 +203,4 @@ def test_where_there_is_no_complex_structure():
         commuting(orthonormal(se(3)), 1),
         commuting(sl(4), 1)[:0],
     ]:
-        assert complex_structures(commutant) is None
+        assert complex_structure(commutant) is None

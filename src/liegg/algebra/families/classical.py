@@ -11,6 +11,7 @@ from liegg.algebra.families.record import (
     Member,
     bilinear,
     commuting,
+    complex_structure,
     conjugate,
     hermitian,
     lowest,
@@ -18,7 +19,6 @@ from liegg.algebra.families.record import (
     traceless,
     usable,
 )
-from liegg.algebra.forms.commutant import complex_structures
 from liegg.algebra.structure.real_forms import pair
 
 FORM_STARTS = 3
@@ -149,7 +149,7 @@ def complex_linear(span: Float[Tensor, "d n n"]) -> Iterator[Member]:
         return
     counts = (1, 3) if n > 2 else (1,)
     for near in [traceless(span)] if d == 1 else [commuting(span, count) for count in counts]:
-        structure = complex_structures(near)
+        structure = complex_structure(near)
         if structure is not None and usable(frame := complex_frame(structure)):
             yield from _in_frame(span, d, m, frame)
 

@@ -108,3 +108,20 @@ def commuting(generators: Float[Tensor, "d n n"], count: int) -> Float[Tensor, "
     # The weight keeps the identity, which commutes with everything, out of the answers.
     gram = gram + float(gram.diagonal().sum() + 1) * torch.outer(identity, identity)
     return lowest(gram, count).unflatten(1, (n, n))
+
+
+def complex_structure(commutant: Float[Tensor, "c n n"]) -> Float[Tensor, "n n"] | None:
+    """The J with J² = −1 nearest to the span of commuting matrices.
+
+    None if no matrix is like a rotation.
+    """
+    square = torch.einsum("aij,bji->ab", commutant, commutant)
+    values, vectors = torch.linalg.eigh((square + square.mT) / 2)
+    if not len(values) or float(values[0]) >= 0:
+        return None
+    rotation = torch.einsum("a,aij->ij", vectors[:, 0], commutant)
+    eigenvalues, frame = torch.linalg.eig(rotation.to(torch.complex128))
+    upper = eigenvalues.imag > 0
+    if int(upper.sum()) * 2 != len(rotation) or float(torch.linalg.cond(frame)) > 1e8:
+        return None
+    return ((frame * torch.where(upper, 1j, -1j)) @ torch.linalg.inv(frame)).real
