@@ -161,7 +161,7 @@ def too_large(count: int, side: int) -> bool:
     return count * side**4 > LARGEST_EQUATIONS
 
 
-def unseen(count: int, side: int, reason: str | None = None) -> Identification:
+def unseen(count: int, side: int, reason: Remark | None = None) -> Identification:
     """The record of matrices that were not identified.
 
     Args:
@@ -170,10 +170,8 @@ def unseen(count: int, side: int, reason: str | None = None) -> Identification:
         reason: why they were not identified; by default because they are too large.
     """
     empty = torch.zeros(0, side, side, dtype=torch.float64)
-    if reason is None:
-        reason = Diagnosis.TOO_LARGE_TO_IDENTIFY(count=count, side=side)
-    remark = reason if isinstance(reason, Remark) else Diagnosis.TEXT(text=reason)
-    return Identification(UNKNOWN, empty, empty, reasons=(remark,), unseen=count)
+    reason = reason or Diagnosis.TOO_LARGE_TO_IDENTIFY(count=count, side=side)
+    return Identification(UNKNOWN, empty, empty, reasons=(reason,), unseen=count)
 
 
 def _with_margin(record: Identification, margin: float, **fields: Any) -> Identification:
