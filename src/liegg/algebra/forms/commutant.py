@@ -176,7 +176,7 @@ def invariant_subspaces(
     n = basis.shape[1]
     commutant = canonical_basis(null.answers).unflatten(1, (n, n))
     parts = indecomposable(commutant, 2 * null.error)
-    bases = [canonical_basis(orthonormal_rows(part.basis.mT)).mT for part in parts]
+    bases = [canonical_basis(orthonormal_rows(part.basis)).mT for part in parts]
     position = torch.arange(n, dtype=torch.float64)
     return sorted(
         bases,
@@ -184,23 +184,24 @@ def invariant_subspaces(
     )
 
 
-class Part(NamedTuple):
+class Summand(NamedTuple):
     """An indecomposable summand of a space.
 
     Attributes:
-        basis: independent columns.
-        complex: whether a complex structure of the summand is in the commutant.
+        basis: independent rows.
+        complex: whether a complex structure of the summand is in the commutant, so that it is a
+            complex space seen as a real one of twice the dimension.
     """
 
-    basis: Float[Tensor, "n m"]
+    basis: Float[Tensor, "m n"]
     complex: bool
 
 
-def indecomposable(commutant: Float[Tensor, "k n n"], error: float) -> list[Part]:
-    """Split a space into summands that the matrices of an algebra under the product leave invariant.
+def indecomposable(commutant: Float[Tensor, "k n n"], error: float) -> list[Summand]:
+    """Split a space into the indecomposable summands whose projections are in the commutant.
 
     Args:
-        commutant: orthonormal basis of the algebra.
+        commutant: orthonormal basis of the matrices that commute with a representation.
         error: error of the trace form of unit matrices.
     """
     space = torch.eye(commutant.shape[1]).to(commutant)
@@ -212,7 +213,7 @@ def _split(
     onto: Float[Tensor, "m n"],
     commutant: Float[Tensor, "k n n"],
     cut: float,
-) -> list[Part]:
+) -> list[Summand]:
     """Split the range of `into`.
 
     `onto @ into` is the identity, and `onto` vanishes on the rest of the space.
@@ -221,10 +222,10 @@ def _split(
     m = into.shape[1]
     inside = _traceless(right[sizes > cut].unflatten(1, (m, m)))
     if len(inside) == 0:
-        return [Part(into, False)]
+        return [Summand(into.mT, False)]
     values, vectors = torch.linalg.eigh(torch.einsum("aij,bji->ab", inside, inside))
     if float(values[-1]) <= cut:
-        return [Part(into, float(values[0]) < -cut)]
+        return [Summand(into.mT, float(values[0]) < -cut)]
     element, one = torch.einsum("a,aij->ij", vectors[:, -1], inside), torch.eye(m).to(into)
     real = _eigenvalues(element).real.sort().values
     widest = int(real.diff().argmax())

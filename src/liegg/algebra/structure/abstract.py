@@ -13,7 +13,7 @@ from liegg.algebra.structure.series import (
     Constants,
     Rows,
     brackets,
-    checked,
+    checked_constants,
     identity,
     null_rows,
     outside,
@@ -86,7 +86,7 @@ def abstract_name(
         simple ideal of dimension 3, type A1, Killing form of signature (0,3): so(3)
         an abelian summand of dimension 1, in the centre and outside all brackets
     """
-    constants = checked(constants)
+    constants = checked_constants(constants)
     if (violation := jacobi_residual(constants)) > max(JACOBI_SHARE * tolerance, 1e-12):
         reason = Diagnosis.JACOBI_VIOLATED(violation=violation, tolerance=tolerance)
         return Abstract(UNKNOWN, (UNKNOWN,), (reason,))

@@ -9,14 +9,13 @@ semisimple subalgebra and the radical, its largest solvable ideal.
 """
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from liegg.algebra.bracket import adjoint, bracket, intertwiner_gram, killing_form
-from liegg.algebra.forms.commutant import indecomposable
+from liegg.algebra.forms.commutant import Summand, indecomposable
 from liegg.algebra.structure.series import (
     Constants,
     Rows,
@@ -29,18 +28,6 @@ from liegg.algebra.structure.series import (
     scale,
 )
 from liegg.algebra.subspace import qr_rows
-
-
-class Ideal(NamedTuple):
-    """An indecomposable direct summand.
-
-    Attributes:
-        basis: orthonormal coefficient rows.
-        complex: whether it is a complex algebra seen as a real one of twice the dimension.
-    """
-
-    basis: Rows
-    complex: bool
 
 
 def centroid(constants: Constants, *, tolerance: float = 1e-8) -> Float[Tensor, "k d d"]:
@@ -72,7 +59,7 @@ def centroid(constants: Constants, *, tolerance: float = 1e-8) -> Float[Tensor, 
     return torch.einsum("ab,bij->aij", right[sizes <= tolerance * scale(constants)], matrices)
 
 
-def direct_summands(constants: Constants, *, tolerance: float = 1e-8) -> tuple[Ideal, ...]:
+def direct_summands(constants: Constants, *, tolerance: float = 1e-8) -> tuple[Summand, ...]:
     """Indecomposable ideals whose direct sum is the algebra, largest first.
 
     They are unique up to isomorphism; as subspaces they are unique if the algebra is semisimple.
@@ -83,7 +70,7 @@ def direct_summands(constants: Constants, *, tolerance: float = 1e-8) -> tuple[I
         tolerance: as in `centroid`.
 
     Returns:
-        One record for each ideal.
+        One record for each ideal, with orthonormal coefficient rows.
 
     Examples:
         >>> from liegg.algebra.catalog import so
@@ -94,7 +81,7 @@ def direct_summands(constants: Constants, *, tolerance: float = 1e-8) -> tuple[I
     if constants.shape[0] == 0:
         return ()
     parts = indecomposable(centroid(constants, tolerance=tolerance), 2 * tolerance)
-    ideals = [Ideal(qr_rows(part.basis.mT), part.complex) for part in parts]
+    ideals = [part._replace(basis=qr_rows(part.basis)) for part in parts]
     return tuple(sorted(ideals, key=lambda ideal: -len(ideal.basis)))
 
 

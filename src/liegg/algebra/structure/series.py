@@ -131,12 +131,12 @@ def generic(count: int, dimension: int) -> Float[Tensor, "c d"]:
     return torch.randn(count, dimension, generator=source, dtype=torch.float64)
 
 
-def checked(constants: Num[Tensor, "..."]) -> Constants:
+def checked_constants(constants: Num[Tensor, "..."]) -> Constants:
     """The constants in float64, zeros if they are rounding.
 
     An error if not a finite antisymmetric cube.
 
-    >>> checked(torch.ones(2, 2, 2))
+    >>> checked_constants(torch.ones(2, 2, 2))
     Traceback (most recent call last):
     liegg._utils.errors.ArgumentError: constants are not antisymmetric in their first two axes; ...
     """
