@@ -120,7 +120,13 @@ def as_tensor(generators: Tensor | Iterable[Any]) -> Tensor:
     if isinstance(generators, Tensor):
         return generators.detach()
     try:
-        matrices = [_matrix(matrix) for matrix in generators]
+        # Python numbers are exact, so that they are read as float64.
+        matrices = [
+            matrix.detach()
+            if isinstance(matrix, Tensor)
+            else torch.as_tensor(matrix, dtype=None if hasattr(matrix, "dtype") else torch.float64)
+            for matrix in generators
+        ]
         if matrices:
             return torch.stack(matrices)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -131,13 +137,6 @@ def as_tensor(generators: Tensor | Iterable[Any]) -> Tensor:
     raise ArgumentError(
         "no generators given; expected matrices [d, n, n], for example liegg.identify(liegg.so(3))."
     )
-
-
-def _matrix(matrix: Any) -> Tensor:
-    """A tensor or array as it is; Python numbers as float64, since they are exact."""
-    if isinstance(matrix, Tensor):
-        return matrix.detach()
-    return torch.as_tensor(matrix, dtype=None if hasattr(matrix, "dtype") else torch.float64)
 
 
 def balanced(tensor: Tensor) -> Tensor | None:
