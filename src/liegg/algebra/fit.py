@@ -167,6 +167,6 @@ def _slopes(rows: Float[np.ndarray, "d g"]) -> Float[np.ndarray, "d g g"]:
     return moves - rows.T @ (rows @ moves)
 
 
-def orbit_values(rows: Float[np.ndarray, "d g"]) -> Float[np.ndarray, " g"]:
+def orbit_values(rows: Float[np.ndarray, "d g"]) -> Float[np.ndarray, " k"]:
     """Singular values of the map from changes of coordinates to moves of the span, descending."""
     return np.linalg.svd(_slopes(rows).reshape(rows.size, rows.shape[1]), compute_uv=False)
