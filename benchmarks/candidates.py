@@ -18,8 +18,7 @@ from liegg.actions import Displacement, Linear
 from liegg.polarization import gram
 from liegg.polarization import r_factor as accumulate
 from liegg.polarization.memory import estimate
-from liegg.spectrum.defects import defects
-from liegg.spectrum.smallest_defects import bottom
+from liegg.spectrum.defects import defects, smallest_defects
 from liegg.studies.provenance import provenance, write_json
 from measure import in_process, peak_bytes, reset_peak, resident_bytes
 
@@ -80,7 +79,7 @@ def one(n: int, what: str, device: torch.device) -> dict[str, Any]:
         if what.startswith("full"):
             solve = lambda: (defects(state, displacement, samples), None)  # noqa: E731
         else:
-            solve = lambda: bottom(state, displacement, samples, COUNT)  # noqa: E731
+            solve = lambda: smallest_defects(state, displacement, samples, COUNT)  # noqa: E731
     before = settled(device)
     begin = now(device)
     solved = solve()

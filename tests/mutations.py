@@ -82,7 +82,11 @@ MUTATIONS: tuple[Mutation, ...] = (
             "((pairs @ right.mT) / values) @ left.mT",
             "(pairs @ right.mT) @ left.mT",
         ),
-        ("Brackets that are rounding give zero constants.", "<= COMMUTES * sizes", "< 0 * sizes"),
+        (
+            "Brackets that are rounding give zero constants.",
+            "<= COMMUTING_RESIDUAL * sizes",
+            "< 0 * sizes",
+        ),
     ),
     *of("algebra/subspace.py", "tests/algebra/test_subspace.py")(
         (
@@ -109,11 +113,15 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
     ),
     *of("algebra/catalog.py", "tests/algebra/test_catalog.py")(
-        ("so(p, q) preserves its metric.", "sign[i] * sign[j] * _unit(n, j, i)", "_unit(n, j, i)"),
+        (
+            "so(p, q) preserves its metric.",
+            "(sign[i] * sign[j])[:, None, None] * _units(n, j, i)",
+            "_units(n, j, i)",
+        ),
         (
             "sp(n) preserves the area form.",
-            "_unit(n, i, j) - _unit(n, m + j, m + i)",
-            "_unit(n, i, j) + _unit(n, m + j, m + i)",
+            "_units(n, i, j) - _units(n, m + j, m + i)",
+            "_units(n, i, j) + _units(n, m + j, m + i)",
         ),
         (
             "A + iB is the matrix [[A, -B], [B, A]].",
@@ -121,11 +129,15 @@ MUTATIONS: tuple[Mutation, ...] = (
             "torch.cat([real, imaginary], -1)",
         ),
         ("sp(n) needs an even dimension.", "if n < 2 or n % 2:", "if n < 2:"),
-        ("Translations are the last column.", "_unit(n + 1, i, n)", "_unit(n + 1, n, i)"),
+        (
+            "Translations are the last column.",
+            "_units(n + 1, torch.arange(n), n)",
+            "_units(n + 1, torch.full((n,), n), torch.arange(n))",
+        ),
         (
             "Positions and momenta of the Heisenberg algebra do not commute.",
-            "*(_unit(n, 1 + i, n - 1) for i in range(m)),",
-            "*(_unit(n, 0, n - 1) for i in range(m)),",
+            "_units(n, inner, n - 1), corner",
+            "_units(n, 0 * inner, n - 1), corner",
         ),
     ),
     *of(

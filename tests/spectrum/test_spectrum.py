@@ -9,7 +9,13 @@ from cases import normal, regular
 from liegg import algebra
 from liegg.actions import Affine, Linear
 from liegg.polarization.r_factor import init, update
-from liegg.spectrum.spectrum import Spectrum, angles_to, spectrum, symmetry_bias, symmetry_variance
+from liegg.spectrum.spectrum import (
+    Spectrum,
+    angles_to,
+    paper_spectrum,
+    symmetry_bias,
+    symmetry_variance,
+)
 
 ROWS = {
     "tall": normal(80, 9) @ regular(9, condition=1e4),
@@ -25,7 +31,7 @@ def rows(request):
 
 
 def found(rows, samples=40):
-    return spectrum(update(init(rows.shape[1]), rows).r, samples)
+    return paper_spectrum(update(init(rows.shape[1]), rows).r, rows.shape[1], samples)
 
 
 def test_values_are_those_of_the_whole_matrix(rows):
@@ -61,12 +67,12 @@ def test_directions_have_deterministic_signs():
     rows = normal(30, 6, seed=5)
     flipped = rows * torch.where(torch.arange(30) % 2 == 0, 1.0, -1.0)[:, None]
     for factor in (torch.linalg.qr(rows).R, torch.linalg.qr(flipped).R, -torch.linalg.qr(rows).R):
-        basis = spectrum(factor, 30).basis
+        basis = paper_spectrum(factor, factor.shape[1], 30).basis
         largest = basis.abs().argmax(1, keepdim=True)
         assert bool((basis.gather(1, largest) > 0).all())
 
 
-SPECTRUM = spectrum(torch.linalg.qr(normal(30, 16))[1], 30)
+SPECTRUM = paper_spectrum(torch.linalg.qr(normal(30, 16))[1], 16, 30)
 
 
 def test_variance_is_the_smallest_value():

@@ -10,12 +10,12 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg.algebra.subspace import checked_generators, distance_to_span, orthonormal
 
-INDEPENDENT = 1e-10
+INDEPENDENT_SHARE = 1e-10
 """Share of the largest singular value above which generators count as independent.
 
 `orthonormal` cuts at the same."""
 
-COMMUTES = 1e-11
+COMMUTING_RESIDUAL = 1e-11
 """Size of brackets of unit matrices that rounding explains, at condition numbers up to 100."""
 
 
@@ -61,7 +61,7 @@ def structure_constants(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "d d 
     if d == 0:
         return matrices.new_zeros(0, 0, 0)
     left, values, right = torch.linalg.svd(matrices.flatten(1), full_matrices=False)
-    rank = int((values > INDEPENDENT * values[0]).sum()) if float(values[0]) > 0 else 0
+    rank = int((values > INDEPENDENT_SHARE * values[0]).sum()) if float(values[0]) > 0 else 0
     if rank < d:
         raise ArgumentError(
             f"{d} generators span {rank} dimensions; expected independent ones, "
@@ -69,7 +69,7 @@ def structure_constants(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "d d 
         )
     pairs = bracket(matrices[:, None], matrices[None]).flatten(2)
     sizes = matrices.flatten(1).norm(dim=1)
-    if bool((pairs.norm(dim=2) <= COMMUTES * sizes[:, None] * sizes).all()):
+    if bool((pairs.norm(dim=2) <= COMMUTING_RESIDUAL * sizes[:, None] * sizes).all()):
         return matrices.new_zeros(d, d, d)
     constants = ((pairs @ right.mT) / values) @ left.mT
     return (constants - constants.transpose(0, 1)) / 2

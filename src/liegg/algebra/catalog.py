@@ -8,7 +8,7 @@ matrix `[[A, -B], [B, A]]`. Affine ones are homogeneous, `[n+1, n+1]` with a zer
 from typing import Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.arguments import checked
@@ -17,7 +17,7 @@ from liegg._utils.errors import ArgumentError
 Generators = Float[Tensor, "d n n"]
 Field = Literal["R", "C"]
 
-LARGEST_BYTES = 2**34
+LARGEST_GENERATOR_BYTES = 2**34
 """Generators that would be larger are refused."""
 
 
@@ -37,8 +37,8 @@ def so(p: int, q: int = 0) -> Generators:
     if min(p, q) < 0:
         raise ArgumentError(f"so({p}, {q}): p and q must not be negative, for example so(1, 3).")
     sign = torch.tensor([1.0] * p + [-1.0] * q, dtype=torch.float64)
-    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
-    return _stack([sign[i] * sign[j] * _unit(n, j, i) - _unit(n, i, j) for i, j in pairs], n)
+    i, j = torch.triu_indices(n, n, 1)
+    return (sign[i] * sign[j])[:, None, None] * _units(n, j, i) - _units(n, i, j)
 
 
 @checked()
@@ -54,7 +54,7 @@ def gl(n: int, field: Field = "R") -> Generators:
     With `field="C"` all complex ones of C^n, as real matrices [2n, 2n].
     """
     _positive(n, "gl", "n")
-    return _over(_stack([_unit(n, i, j) for i in range(n) for j in range(n)], n), field)
+    return _over(torch.eye(n * n, dtype=torch.float64).unflatten(1, (n, n)), field)
 
 
 @checked()
@@ -64,10 +64,8 @@ def sl(n: int, field: Field = "R") -> Generators:
     With `field="C"` the complex ones, as real matrices [2n, 2n].
     """
     _positive(n, "sl", "n")
-    off = [_unit(n, i, j) for i in range(n) for j in range(n) if i != j]
-    return _over(
-        _stack(off + [_unit(n, i, i) - _unit(n, i + 1, i + 1) for i in range(n - 1)], n), field
-    )
+    i, j = (~torch.eye(n, dtype=torch.bool)).nonzero().mT
+    return _over(torch.cat([_units(n, i, j), _traceless_diagonal(n)]), field)
 
 
 @checked()
@@ -76,14 +74,13 @@ def sp(n: int) -> Generators:
     if n < 2 or n % 2:
         raise ArgumentError(f"sp({n}): the dimension must be even and positive, for example sp(4).")
     m = _positive(n, "sp", "n") // 2
-    blocks = [_unit(n, i, j) - _unit(n, m + j, m + i) for i in range(m) for j in range(m)]
+    i, j = torch.ones(m, m).nonzero().mT
+    blocks = [_units(n, i, j) - _units(n, m + j, m + i)]
+    i, j = torch.triu_indices(m, m)
     for low, high in ((0, m), (m, 0)):
-        blocks += [
-            _unit(n, low + i, high + j) + (i != j) * _unit(n, low + j, high + i)
-            for i in range(m)
-            for j in range(i, m)
-        ]
-    return _stack(blocks, n)
+        mirrored = (i != j)[:, None, None] * _units(n, low + j, high + i)
+        blocks.append(_units(n, low + i, high + j) + mirrored)
+    return torch.cat(blocks)
 
 
 @checked()
@@ -108,12 +105,13 @@ def su(p: int, q: int = 0) -> Generators:
     n = _positive(p + q, "su", "n" if not q else "p + q")
     if min(p, q) < 0:
         raise ArgumentError(f"su({p}, {q}): p and q must not be negative, for example su(1, 2).")
-    zero = torch.zeros(n, n, dtype=torch.float64)
-    pairs = [(i, j, 1.0 if (i < p) == (j < p) else -1.0) for i in range(n) for j in range(i + 1, n)]
-    real = [realify(sign * _unit(n, j, i) - _unit(n, i, j), zero) for i, j, sign in pairs]
-    imaginary = [realify(zero, _unit(n, i, j) + sign * _unit(n, j, i)) for i, j, sign in pairs]
-    diagonal = [realify(zero, _unit(n, i, i) - _unit(n, i + 1, i + 1)) for i in range(n - 1)]
-    return _stack(real + imaginary + diagonal, 2 * n)
+    i, j = torch.triu_indices(n, n, 1)
+    sign = torch.where((i < p) == (j < p), 1.0, -1.0)[:, None, None]
+    real = sign * _units(n, j, i) - _units(n, i, j)
+    imaginary = torch.cat([_units(n, i, j) + sign * _units(n, j, i), _traceless_diagonal(n)])
+    return torch.cat(
+        [realify(real, torch.zeros_like(real)), realify(torch.zeros_like(imaginary), imaginary)]
+    )
 
 
 @checked()
@@ -135,7 +133,7 @@ def aff(n: int) -> Generators:
 def translation(n: int) -> Generators:
     """Translations of R^n, homogeneous [n+1, n+1]."""
     _positive(n, "translation", "n", n)
-    return _stack([_unit(n + 1, i, n) for i in range(n)], n + 1)
+    return _units(n + 1, torch.arange(n), n)
 
 
 @checked()
@@ -147,15 +145,15 @@ def scaling(n: int) -> Generators:
 @checked()
 def diagonal(n: int) -> Generators:
     """Independent scaling of each coordinate."""
-    _positive(n, "diagonal", "n", n)
-    return _stack([_unit(n, i, i) for i in range(n)], n)
+    every = torch.arange(_positive(n, "diagonal", "n", n))
+    return _units(n, every, every)
 
 
 @checked()
 def shear(n: int) -> Generators:
     """Shears: the strictly upper triangular matrices."""
     _positive(n, "shear", "n")
-    return _stack([_unit(n, i, j) for i in range(n) for j in range(i + 1, n)], n)
+    return _units(n, *torch.triu_indices(n, n, 1))
 
 
 @checked()
@@ -173,14 +171,9 @@ def heis(dimension: int) -> Generators:
         )
     m = (dimension - 1) // 2
     n = _positive(m + 2, "heis", "half the dimension", dimension)
-    return _stack(
-        [
-            *(_unit(n, 0, 1 + i) for i in range(m)),
-            *(_unit(n, 1 + i, n - 1) for i in range(m)),
-            _unit(n, 0, n - 1),
-        ],
-        n,
-    )
+    inner = torch.arange(1, n - 1)
+    corner = _units(n, torch.tensor([0]), n - 1)
+    return torch.cat([_units(n, torch.zeros_like(inner), inner), _units(n, inner, n - 1), corner])
 
 
 def direct_sum(*algebras: Float[Tensor, "_ _ _"]) -> Generators:
@@ -223,23 +216,26 @@ def _positive(n: int, name: str, what: str, count: int | None = None) -> int:
         raise ArgumentError(
             f"{name}(): {what} is {n}; expected a positive dimension, for example {name}(3)."
         )
-    if (size := 8 * n * n * (count or n * n)) > LARGEST_BYTES:
+    if (size := 8 * n * n * (count or n * n)) > LARGEST_GENERATOR_BYTES:
         raise ArgumentError(
             f"{name}(): {what} is {n}, so its generators would take {size >> 30} GiB; at most "
-            f"{LARGEST_BYTES >> 30} GiB are made. Choose a smaller dimension, or an action such as "
+            f"{LARGEST_GENERATOR_BYTES >> 30} GiB are made. Choose a smaller dimension, or an action such as "
             "liegg.actions.Banded, which needs no matrices."
         )
     return n
 
 
-def _unit(n: int, i: int, j: int) -> Float[Tensor, "n n"]:
-    matrix = torch.zeros(n, n, dtype=torch.float64)
-    matrix[i, j] = 1
-    return matrix
+def _units(n: int, rows: Int[Tensor, " k"], columns: Int[Tensor, " k"] | int) -> Generators:
+    """Matrices with a single entry, which is 1."""
+    matrices = torch.zeros(len(rows), n, n, dtype=torch.float64)
+    matrices[torch.arange(len(rows)), rows, columns] = 1
+    return matrices
 
 
-def _stack(matrices: list[Tensor], n: int) -> Generators:
-    return torch.stack(matrices) if matrices else torch.zeros(0, n, n, dtype=torch.float64)
+def _traceless_diagonal(n: int) -> Generators:
+    """Diagonal matrices that scale one axis up and the next one down."""
+    first = torch.arange(n - 1)
+    return _units(n, first, first) - _units(n, first + 1, first + 1)
 
 
 def realify(

@@ -30,7 +30,7 @@ from liegg.algebra.subspace import (
 ROUNDING_RESIDUAL = 1e-9
 """Root mean square residual that rounding explains, at condition numbers up to 100."""
 
-NOISE_SAMPLES = 16
+NOISE_MOVES = 16
 """Number of random moves that estimate the size of the map L, to a few per cent."""
 
 CONJUGATE_GRADIENT_STEPS = 200
@@ -112,12 +112,12 @@ class Tangent:
             outside.unflatten(1, generators.shape[1:])[:, None], generators[None]
         ).flatten(2)
         return cls(
-            basis,
-            outside,
-            pairs @ basis.mT,
-            pairs @ outside.mT,
-            actions @ outside.mT,
-            actions @ basis.mT,
+            basis=basis,
+            outside=outside,
+            constants=pairs @ basis.mT,
+            residual=pairs @ outside.mT,
+            actions=actions @ outside.mT,
+            inside=actions @ basis.mT,
         )
 
     def rms(self, residual: Float[Tensor, "*k d d m"]) -> float:
@@ -161,7 +161,7 @@ def closure(
     basis = canonical(generators)
     tangent = Tangent.at(basis)
     residuals, rms = tangent.residual.norm(dim=2), tangent.rms(tangent.residual)
-    gain = tangent.rms(tangent.apply(_noise(tangent, affine=affine))) / math.sqrt(NOISE_SAMPLES)
+    gain = tangent.rms(tangent.apply(_noise(tangent, affine=affine))) / math.sqrt(NOISE_MOVES)
     # Where no small move shows in the brackets.
     unexplained = math.nan if rms <= ROUNDING_RESIDUAL else math.inf
     return Closure(
@@ -178,7 +178,7 @@ def _noise(tangent: Tangent, *, affine: bool) -> Float[Tensor, "k d m"]:
     """Random moves of unit size: all free entries of a matrix have the same standard deviation."""
     (d, m), n = (len(tangent.basis), len(tangent.outside)), math.isqrt(tangent.basis.shape[1])
     columns, free = (n * (n - 1), n * (n - 1)) if affine else (m, n * n)
-    shape = (NOISE_SAMPLES, d, columns)
+    shape = (NOISE_MOVES, d, columns)
     noise = torch.randn(shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     noise = noise / max(math.sqrt(free), 1)
     if not affine:

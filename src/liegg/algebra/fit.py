@@ -120,7 +120,7 @@ def fit(
         if value > before * (1 - 1e-6) or value < 1e-28:
             break
     # Of the algebra as given: stretched without end it turns into another one, of a smaller family.
-    orbit = _orbit(start)
+    orbit = int((orbit_values(start) > 1e-7).sum())
     largest = np.linalg.norm(residual, 2) if residual.size else 0.0
     return Fit(
         generators=torch.from_numpy(current).unflatten(1, (n, n)),
@@ -163,17 +163,10 @@ def _slopes(rows: Float[np.ndarray, "d g"]) -> Float[np.ndarray, "d g g"]:
     n = math.isqrt(rows.shape[1])
     matrices, one = rows.reshape(-1, n, n), np.eye(n)
     moves = np.einsum("ip,kqj->kijpq", one, matrices) - np.einsum("kip,jq->kijpq", matrices, one)
-    moves = moves.reshape(-1, n * n, n * n)
+    moves = moves.reshape(len(rows), n * n, n * n)
     return moves - rows.T @ (rows @ moves)
 
 
-def _orbit(rows: Float[np.ndarray, "d g"]) -> int:
-    """Dimension of the family: number of changes of coordinates that move the span."""
-    if not len(rows):
-        return 0
-    return int((orbit_values(rows) > 1e-7).sum())
-
-
-def orbit_values(rows: Float[np.ndarray, "d g"]) -> Float[np.ndarray, " g"]:
+def orbit_values(rows: Float[np.ndarray, "d g"]) -> Float[np.ndarray, " k"]:
     """Singular values of the map from changes of coordinates to moves of the span, descending."""
-    return np.linalg.svd(_slopes(rows).reshape(-1, rows.shape[1]), compute_uv=False)
+    return np.linalg.svd(_slopes(rows).reshape(rows.size, rows.shape[1]), compute_uv=False)

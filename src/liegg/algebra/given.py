@@ -43,23 +43,6 @@ BALANCING_SWEEPS = 20
 """Sweeps over the coordinates to balance matrices; one or two suffice for a single unit."""
 
 
-@dataclass(frozen=True, eq=False)
-class Given:
-    """Matrices as `identify` works with them.
-
-    Attributes:
-        span: orthonormal generators.
-        count: number of matrices that were given.
-        floor: uncertainty of exact matrices of this precision.
-        rounding: error of the orthonormal generators that rounding explains.
-    """
-
-    span: Float[Tensor, "r n n"]
-    count: int
-    floor: float
-    rounding: float
-
-
 @dataclass(frozen=True)
 class Noise:
     """The error of a unit generator, in radians.
@@ -70,51 +53,65 @@ class Noise:
             that brackets may hide.
         angle: angle to the named algebra up to which the matrices are exactly that algebra; zero if
             their brackets are not closed to rounding.
+        floor: uncertainty of exact matrices of this precision.
+        rounding: what rounding explains.
     """
 
     allowed: float
     possible: float
     angle: float
+    floor: float
+    rounding: float
 
 
-def given_matrices(tensor: Tensor) -> Given:
-    """The orthonormal generators of a span, and how exact they are."""
+def span_of(tensor: Tensor) -> tuple[Float[Tensor, "r n n"], float, float]:
+    """Orthonormal generators of a span, and how exact they are.
+
+    Returns:
+        The generators; the uncertainty of exact matrices of this precision; and the error of the
+        generators that rounding explains.
+    """
     matrices = checked_generators(tensor)
     if len(matrices) and float(size := matrices.abs().max()) > 0:
         matrices = matrices / size  # squares of very large or small numbers would overflow
     single = tensor.is_floating_point() and tensor.dtype != torch.float64
+    floor = EXACT_SINGLE if single else EXACT_DOUBLE
     # Every matrix counts the same, whatever its size.
     sizes = matrices.flatten(1).norm(dim=1)
     rows = matrices.flatten(1)[sizes > 0] / sizes[sizes > 0, None]
     unit = torch.finfo(tensor.dtype if single else torch.float64).eps
     if not len(rows):
-        return Given(matrices[:0], len(matrices), EXACT_SINGLE if single else EXACT_DOUBLE, unit)
+        return matrices[:0], floor, unit
     _, values, right = svd(rows, full_matrices=False)
     kept = values > (1e-5 if single else 1e-10) * values[0]
     condition = float(values[0] / values[kept][-1])
-    return Given(
-        span=right[kept].unflatten(1, matrices.shape[1:]),
-        count=len(matrices),
-        floor=EXACT_SINGLE if single else EXACT_DOUBLE,
-        rounding=ROUNDING_STEPS * unit * condition,
-    )
+    return right[kept].unflatten(1, matrices.shape[1:]), floor, ROUNDING_STEPS * unit * condition
 
 
-def noise_of(error: float | None, closed: Closure, given: Given) -> Noise:
+def noise_of(error: float | None, closed: Closure, floor: float, rounding: float) -> Noise:
     """The uncertainty to work with: as stated, never less; else what the brackets suggest.
 
     Closure does not show errors towards other algebras, so that it does not lower what is stated.
+
+    Args:
+        error: the stated uncertainty; None where it is to be estimated.
+        closed: how closed the span is.
+        floor: as `span_of` returns it.
+        rounding: as `span_of` returns it.
     """
-    exact = closed.rms <= 10 * given.rounding
-    angle = max(given.rounding, ROUNDING_ANGLE * closed.rms) if exact else 0.0
+    exact = closed.rms <= 10 * rounding
+    angle = max(rounding, ROUNDING_ANGLE * closed.rms) if exact else 0.0
     if error is not None:
-        return Noise(max(error, given.floor), max(error, given.rounding), angle)
+        stated = {"allowed": max(error, floor), "possible": max(error, rounding)}
+        return Noise(**stated, angle=angle, floor=floor, rounding=rounding)
     allowed = 0.0 if math.isnan(closed.noise) else 2 * closed.noise  # brackets give it only roughly
-    hidden = HIDDEN_FACTOR * math.sqrt(max(closed.rms, given.rounding / ROUNDING_STEPS))
+    hidden = HIDDEN_FACTOR * math.sqrt(max(closed.rms, rounding / ROUNDING_STEPS))
     return Noise(
-        allowed=min(max(allowed, given.floor), LARGEST_ESTIMATED_NOISE),
+        allowed=min(max(allowed, floor), LARGEST_ESTIMATED_NOISE),
         possible=min(max(allowed, hidden), LARGEST_ESTIMATED_NOISE),
         angle=angle,
+        floor=floor,
+        rounding=rounding,
     )
 
 
@@ -123,7 +120,13 @@ def as_tensor(generators: Tensor | Iterable[Any]) -> Tensor:
     if isinstance(generators, Tensor):
         return generators.detach()
     try:
-        matrices = [_matrix(matrix) for matrix in generators]
+        # Python numbers are exact, so that they are read as float64.
+        matrices = [
+            matrix.detach()
+            if isinstance(matrix, Tensor)
+            else torch.as_tensor(matrix, dtype=None if hasattr(matrix, "dtype") else torch.float64)
+            for matrix in generators
+        ]
         if matrices:
             return torch.stack(matrices)
     except (TypeError, ValueError, RuntimeError) as error:
@@ -134,13 +137,6 @@ def as_tensor(generators: Tensor | Iterable[Any]) -> Tensor:
     raise ArgumentError(
         "no generators given; expected matrices [d, n, n], for example liegg.identify(liegg.so(3))."
     )
-
-
-def _matrix(matrix: Any) -> Tensor:
-    """A tensor or array as it is; Python numbers as float64, since they are exact."""
-    if isinstance(matrix, Tensor):
-        return matrix.detach()
-    return torch.as_tensor(matrix, dtype=None if hasattr(matrix, "dtype") else torch.float64)
 
 
 def balanced(tensor: Tensor) -> Tensor | None:

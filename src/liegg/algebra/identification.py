@@ -11,7 +11,7 @@ from torch import Tensor
 from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError
 from liegg.algebra.bracket import structure_constants
-from liegg.algebra.closure import Closure
+from liegg.algebra.closure import ROUNDING_RESIDUAL, Closure
 from liegg.algebra.forms.forms import Forms, preserved_forms
 from liegg.algebra.forms.frame import standard_frame
 from liegg.algebra.structure.abstract import abstract_name
@@ -24,12 +24,6 @@ from liegg.algebra.words.vector_fields import vector_field, vector_field_latex
 
 SHOWN_FIELDS = 30
 """Generators that a notebook shows as vector fields."""
-
-LISTED_RIVALS = 3
-"""Alternatives that the text lists."""
-
-EXACT = 1e-9
-"""Closure residual up to which an unknown span counts as an algebra, so that it has invariants."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +120,7 @@ class Identification:
     @property
     def _constants(self) -> Float[Tensor, "d d d"] | None:
         """Structure constants; None for an unknown span that is not closed."""
-        if not self.known and (self.closure is None or self.closure.rms > EXACT):
+        if not self.known and (self.closure is None or self.closure.rms > ROUNDING_RESIDUAL):
             return None
         return structure_constants(self.generators)
 
@@ -262,9 +256,7 @@ class Identification:
                 f"  another name as simple would need an uncertainty of {degrees:.2g}°{times}"
             )
         lines += [f"  note: {text}" for text in self.notes]
-        lines += [
-            f"  not {rival.name}: {rival.reason}" for rival in self.alternatives[:LISTED_RIVALS]
-        ]
+        lines += [f"  not {rival.name}: {rival.reason}" for rival in self.alternatives[:3]]
         lines += _numbered("  generators, in a readable basis:", self.readable.words)
         if self.readable.frame_changes_words:
             heading = "  in the frame where the preserved form is standard:"

@@ -12,7 +12,7 @@ from liegg.algebra.closure import Closure
 from liegg.algebra.identification import Alternative, Identification
 from liegg.algebra.words.readable import Readable
 
-PLAIN = ("name", "meaning", "confident", "estimated", "homogeneous", "unseen")
+JSON_FIELDS = ("name", "meaning", "confident", "estimated", "homogeneous", "unseen")
 """Fields of an identification that JSON holds as they are."""
 
 NUMBER_FIELDS = ("margin", "angle", "uncertainty")
@@ -42,7 +42,7 @@ def identification_to_record(
         ('so(3)', 'rotation in x₁–x₂', ['closure.residuals', 'generators'])
     """
     readable, closure = identification.readable, identification.closure
-    record: dict[str, Any] = {name: getattr(identification, name) for name in PLAIN}
+    record: dict[str, Any] = {name: getattr(identification, name) for name in JSON_FIELDS}
     record |= {name: _number(getattr(identification, name)) for name in NUMBER_FIELDS}
     record |= {
         "aliases": list(identification.aliases),
@@ -105,7 +105,7 @@ def identification_from_record(
     words, closure = record["readable"], record["closure"]
     numbers: dict[str, Any] = {name: float(record[name]) for name in NUMBER_FIELDS}
     identification = Identification(
-        **{name: record[name] for name in PLAIN},
+        **{name: record[name] for name in JSON_FIELDS},
         **numbers,
         span=tensors["span"],
         generators=tensors["generators"],

@@ -6,7 +6,7 @@ that distance. Of those that the uncertainty admits, the one from the smallest f
 because an algebra can always be stretched until it looks like a simpler one, never the other way
 round. A span outside these families is named by its structure constants; what those do not decide
 is unknown. A name is sure only if no possible error makes another algebra of it
-(`liegg.algebra.doubts`).
+(`liegg.algebra.stability`).
 """
 
 import math
@@ -21,7 +21,6 @@ from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.algebra.bracket import structure_constants
 from liegg.algebra.closure import ROUNDING_RESIDUAL, Closure, closure, generated, nearest_closed
-from liegg.algebra.doubts import name_by_constants, stability
 from liegg.algebra.explanations import closure_reason, fit_reason, form_reasons, open_reason, rivals
 from liegg.algebra.families.candidates import (
     CONFIDENT_MARGIN,
@@ -34,16 +33,16 @@ from liegg.algebra.families.candidates import (
 from liegg.algebra.forms.forms import preserved, preserved_forms
 from liegg.algebra.given import (
     LARGEST_ESTIMATED_NOISE,
-    Given,
     Noise,
     as_tensor,
     balanced,
-    given_matrices,
     is_affine,
     noise_of,
+    span_of,
     stated_error,
 )
 from liegg.algebra.identification import Identification
+from liegg.algebra.stability import name_by_constants, stability
 from liegg.algebra.structure.abstract import abstract_name
 from liegg.algebra.structure.real_forms import UNKNOWN
 from liegg.algebra.subspace import canonical
@@ -116,9 +115,9 @@ def _identified(
     """The name of matrices in the units in which they are given."""
     if tensor.ndim == 3 and too_large(len(tensor), tensor.shape[1]):
         return unseen(len(tensor), tensor.shape[1])
-    given = given_matrices(tensor)
-    span = given.span
-    error = stated_error(uncertainty, given.count)
+    span, floor, rounding = span_of(tensor)
+    count = len(tensor)
+    error = stated_error(uncertainty, count)
     affine = is_affine(span, homogeneous)
     record = Identification(
         UNKNOWN,
@@ -128,10 +127,10 @@ def _identified(
         uncertainty=error or 0.0,
         notes=(
             Diagnosis.DEPENDENT_GENERATORS(
-                given=given.count, dependent=given.count - len(span), dimension=len(span)
+                given=count, dependent=count - len(span), dimension=len(span)
             ),
         )
-        if len(span) < given.count
+        if len(span) < count
         else (),
         homogeneous=affine,
         coordinates=None
@@ -141,8 +140,8 @@ def _identified(
     if not len(span):
         return _with_margin(record, math.inf, name="0", angle=0.0, meaning=meaning("0"))
     closed = closure(span, uncertainty=error or 0.0, affine=affine)
-    noise = noise_of(error, closed, given)
-    return _by_family(replace(record, closure=closed), closed, noise, given)
+    noise = noise_of(error, closed, floor, rounding)
+    return _by_family(replace(record, closure=closed), closed, noise)
 
 
 def _in_other_units(found: Identification, tensor: Tensor) -> Identification:
@@ -162,7 +161,7 @@ def too_large(count: int, side: int) -> bool:
     return count * side**4 > LARGEST_EQUATIONS
 
 
-def unseen(count: int, side: int, reason: str | None = None) -> Identification:
+def unseen(count: int, side: int, reason: Remark | None = None) -> Identification:
     """The record of matrices that were not identified.
 
     Args:
@@ -171,10 +170,8 @@ def unseen(count: int, side: int, reason: str | None = None) -> Identification:
         reason: why they were not identified; by default because they are too large.
     """
     empty = torch.zeros(0, side, side, dtype=torch.float64)
-    if reason is None:
-        reason = Diagnosis.TOO_LARGE_TO_IDENTIFY(count=count, side=side)
-    remark = reason if isinstance(reason, Remark) else Diagnosis.TEXT(text=reason)
-    return Identification(UNKNOWN, empty, empty, reasons=(remark,), unseen=count)
+    reason = reason or Diagnosis.TOO_LARGE_TO_IDENTIFY(count=count, side=side)
+    return Identification(UNKNOWN, empty, empty, reasons=(reason,), unseen=count)
 
 
 def _with_margin(record: Identification, margin: float, **fields: Any) -> Identification:
@@ -182,11 +179,9 @@ def _with_margin(record: Identification, margin: float, **fields: Any) -> Identi
     return replace(record, margin=margin, confident=margin >= CONFIDENT_MARGIN, **fields)
 
 
-def _by_family(
-    record: Identification, closed: Closure, noise: Noise, given: Given
-) -> Identification:
+def _by_family(record: Identification, closed: Closure, noise: Noise) -> Identification:
     """Name the span by the known algebras near it; where none fits, by its structure constants."""
-    allowed, floor = noise.allowed, given.floor
+    allowed, floor = noise.allowed, noise.floor
     search_noise = max(allowed, SMALLEST_SEARCH_NOISE)
     near = candidates(record.span, search_noise, stop_early=allowed <= floor)
     if record.homogeneous and allowed > floor:
@@ -200,7 +195,7 @@ def _by_family(
     alternatives = rivals(resolved, choice, allowed, floor)
     record = replace(record, uncertainty=allowed, alternatives=alternatives)
     if choice is None:
-        return _by_structure(record, closed, noise, given)
+        return _by_structure(record, closed, noise)
     exact = canonical(choice.fit.generators)
     forms = preserved_forms(exact)
     simpler = _simpler_algebra(record, choice, near)
@@ -264,9 +259,7 @@ def _names(
     return member.name, other_names(member.name), words
 
 
-def _by_structure(
-    record: Identification, closed: Closure, noise: Noise, given: Given
-) -> Identification:
+def _by_structure(record: Identification, closed: Closure, noise: Noise) -> Identification:
     """Name the span by its structure constants; unknown where it is not closed or noise decides."""
     if len(record.span) > LARGEST_STRUCTURE:
         reason = Diagnosis.TOO_MANY_TO_NAME(count=len(record.span), most=LARGEST_STRUCTURE)
@@ -275,36 +268,38 @@ def _by_structure(
     if not record.estimated:
         largest = max(noise.allowed, SMALLEST_SEARCH_NOISE)
     # Small constants of noisy matrices are not constants.
-    exact = closed.rms <= given.floor and record.uncertainty <= given.floor
+    exact = closed.rms <= noise.floor and record.uncertainty <= noise.floor
     if not exact and closed.noise > 3 * largest:
         dimension = len(generated(record.span, tolerance=0.1))
         return replace(record, reasons=(open_reason(closed, dimension),))
     if len(record.span) == 1:
-        return _one_parameter(record, largest, given.floor)
+        return _one_parameter(record, largest, noise.floor)
     near = None if exact else nearest_closed(record.span)
     hidden = Diagnosis.HIDDEN_BY_NOISE(degrees=math.degrees(record.uncertainty))
     if near is not None and not near.converged:
         return replace(record, reasons=(closure_reason(closed), hidden))
     basis = record.span if near is None else near.generators
-    found = name_by_constants(basis, noise, given, exact=exact, affine=record.homogeneous)
-    if found.abstract.name == UNKNOWN:
-        return replace(record, reasons=(closure_reason(closed), *found.abstract.reasons))
-    if not exact and record.estimated and found.margin < CONFIDENT_MARGIN:
+    abstract, margin, doubts = name_by_constants(
+        basis, noise, exact=exact, affine=record.homogeneous
+    )
+    if abstract.name == UNKNOWN:
+        return replace(record, reasons=(closure_reason(closed), *abstract.reasons))
+    if not exact and record.estimated and margin < CONFIDENT_MARGIN:
         return replace(record, reasons=(closure_reason(closed), hidden))
     basis = canonical(basis)
     return _with_margin(
         record,
-        found.margin,
-        name=found.abstract.name,
+        margin,
+        name=abstract.name,
         generators=basis,
-        aliases=found.abstract.aliases[1:],
-        meaning=meaning(found.abstract.name, usual=False) if exact else "",
+        aliases=abstract.aliases[1:],
+        meaning=meaning(abstract.name, usual=False) if exact else "",
         angle=0.0 if near is None else near.moved,
         reasons=(
             closure_reason(closed),
             *form_reasons(preserved_forms(basis)),
-            *found.abstract.reasons,
-            *found.doubts,
+            *abstract.reasons,
+            *doubts,
         ),
     )
 

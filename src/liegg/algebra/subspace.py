@@ -161,6 +161,27 @@ def checked_generators(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "d n n
     return generators.to(torch.float64)
 
 
+def checked_matrix(matrix: Num[Tensor, "..."], what: str) -> Float[Tensor, "n n"]:
+    """One square matrix as float64, or an error that says what is wrong with it.
+
+    Args:
+        matrix: the matrix.
+        what: what it is, for the message.
+
+    Raises:
+        ArgumentError: not a square matrix, complex, or not finite.
+    """
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ArgumentError(
+            f"the {what} has shape {tuple(matrix.shape)}; expected one square matrix [n, n]."
+        )
+    if matrix.is_complex() or not bool(matrix.isfinite().all()):
+        raise ArgumentError(
+            f"the {what} has complex entries, NaN or infinity; expected a real, finite matrix."
+        )
+    return matrix.to(torch.float64)
+
+
 def checked_uncertainty(uncertainty: float) -> float:
     """The relative error of unit generators as a float, checked to be finite and not negative."""
     if not 0 <= uncertainty < math.inf:

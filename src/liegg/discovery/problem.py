@@ -23,9 +23,16 @@ from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
 from liegg.polarization.rounding_noise import EXCUSED, Scatter, hides, measured_floor
 from liegg.polarization.streaming import PassSums
-from liegg.spectrum.defects import Defects, defect_of, defects, mean_sensitivity, squared_motion
+from liegg.spectrum.defects import (
+    Bottom,
+    Defects,
+    defect_of,
+    defects,
+    mean_sensitivity,
+    smallest_defects,
+    squared_motion,
+)
 from liegg.spectrum.equivariance import Elimination, eliminate
-from liegg.spectrum.smallest_defects import Bottom, bottom
 
 FINER_UNIT = torch.finfo(torch.float32).eps
 """Rounding unit within which a defect is rounding without measurement even if parts of the model are coarser."""
@@ -133,7 +140,7 @@ def solve(problem: Problem, smallest: int | None, device: str) -> tuple[Defects,
         return on_cpu(defects(matrix, displacement, samples, **options)), None
     # Intervals and random directions need all defects; blocks are kept for few candidates only.
     count = smallest if problem.sums.parts is None else candidates
-    solution, low = bottom(matrix, displacement, samples, count, **options)
+    solution, low = smallest_defects(matrix, displacement, samples, count, **options)
     return on_cpu(solution), on_cpu(low)
 
 

@@ -31,8 +31,7 @@ from liegg.results.naming import left_open, name_symmetries, questioned
 from liegg.results.standard_families import standard_families
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import tower_of
-from liegg.spectrum.defects import Defects, defects
-from liegg.spectrum.smallest_defects import Bottom
+from liegg.spectrum.defects import Bottom, Defects, defects
 from liegg.spectrum.spectrum import paper_spectrum
 
 STORED_SPECTRUM = 512

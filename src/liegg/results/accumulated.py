@@ -15,8 +15,7 @@ from liegg.decision.distribution import MeanStatistics
 from liegg.decision.intervals import bootstrap
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
-from liegg.spectrum.defects import Defects, defect_of
-from liegg.spectrum.smallest_defects import Bottom
+from liegg.spectrum.defects import Bottom, Defects, defect_of
 
 SQUARED_FLOOR = 1e-13
 """Defect below which squared rows of the blocks show their own rounding; all that is known is that it is below."""

@@ -33,8 +33,7 @@ from liegg.results.json_values import json_values
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import level_from_dict
 from liegg.results.verification import verification_from_dict
-from liegg.spectrum.defects import Defects
-from liegg.spectrum.smallest_defects import Bottom
+from liegg.spectrum.defects import Bottom, Defects
 from liegg.spectrum.spectrum import Spectrum
 
 BLOCK_ARRAYS = ("rows", "motions", "total", "samples")

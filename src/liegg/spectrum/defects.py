@@ -1,12 +1,13 @@
 """The scale-free defect of every direction, and the directions that do not move the data."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.linalg import (
+    FULL_SVD_LIMIT,
     fix_signs,
     orthonormal_rows,
     right_singular,
@@ -15,6 +16,7 @@ from liegg._utils.linalg import (
 )
 from liegg.actions import Displacement
 from liegg.polarization.gram import Gram
+from liegg.spectrum.smallest_singular import smallest_singular
 
 COEFFICIENT_UNITS = 8.0
 """Rounding units by which coefficients of a direction may be off; what only these move does not move."""
@@ -69,27 +71,103 @@ def defects(
         Defects ascending, their directions, and the trivial directions.
     """
     whiten, kernel = whitening(displacement, max(trivial_tolerance, coverage))
-    copies, side = displacement.repeat, displacement.block.shape[0]
     trivial, barely = trivial_of(kernel, displacement, trivial_tolerance, coverage)
     if not whiten.shape[1]:
-        return Defects(
-            kernel.new_zeros(0), kernel.new_zeros(0, copies * side), trivial, 0.0, barely
-        )
-
-    def whitened(matrix: Float[Tensor, "m g"]) -> Float[Tensor, "m k"]:
-        return (matrix.reshape(-1, side) @ whiten).reshape(len(matrix), -1)
-
+        return Defects(kernel.new_zeros(0), trivial[:0], trivial, 0.0, barely)
     if isinstance(rows, Gram):
-        values, vectors = right_singular(lambda: whitened(rows.r), square=rows.between(whiten))
+        values, vectors = right_singular(
+            lambda: _by_copies(rows.r, whiten), square=rows.between(whiten)
+        )
     else:
-        values, vectors = right_singular(whitened(without_zero_rows(rows)))
+        values, vectors = right_singular(_by_copies(without_zero_rows(rows), whiten))
     lengths = values.square() / samples
     if sensitivity is None:
         sensitivity = float(lengths.mean())
-    directions = (vectors.reshape(-1, whiten.shape[1]) @ whiten.mT).reshape(len(vectors), -1)
-    directions = fix_signs(directions.div_(directions.norm(dim=1, keepdim=True)))
     scaled = lengths / sensitivity if sensitivity > 0 else torch.zeros_like(lengths)
-    return Defects(scaled, directions, trivial, sensitivity, barely)
+    return Defects(scaled, _directions(vectors, whiten), trivial, sensitivity, barely)
+
+
+@dataclass(frozen=True, eq=False)
+class Bottom:
+    r"""How the smallest defects were solved for, where only these were asked for.
+
+    Attributes:
+        requested: how many were requested.
+        moving: number of directions that move the data, of which these have the smallest defects.
+        residuals: an exact $\delta^2$ of the whole problem lies within this of each of the defects.
+        steps: steps taken; 0 where all were solved for, because they are few.
+    """
+
+    requested: int
+    moving: int
+    residuals: Float[Tensor, " k"]
+    steps: int
+
+
+def smallest_defects(
+    rows: Float[Tensor, "m g"] | Gram,
+    displacement: Displacement,
+    samples: int,
+    count: int,
+    *,
+    sensitivity: float | None = None,
+    trivial_tolerance: float = TRIVIAL_TOLERANCE,
+    coverage: float = 0.0,
+) -> tuple[Defects, Bottom]:
+    r"""The `count` smallest defects with their directions, without all the others.
+
+    Symmetries are the small end of the spectrum, and a full solution of many candidates spends nearly all of its time and memory
+    on the rest. The decision needs one number of the rest, the mean sensitivity $\kappa$, which is a trace.
+
+    Args:
+        rows: as for `defects`, on any device.
+        displacement: as for `defects`.
+        samples: as for `defects`.
+        count: number of defects.
+        sensitivity: as for `defects`.
+        trivial_tolerance: as for `defects`.
+        coverage: as for `defects`.
+
+    Returns:
+        The smallest defects, and how they were solved for.
+
+    Examples:
+        >>> factor = torch.diag(torch.tensor([3.0, 0.0, 2.0, 1.0], dtype=torch.float64))
+        >>> unit = Displacement(torch.eye(4, dtype=torch.float64))
+        >>> solution, how = smallest_defects(factor, unit, 10, 2)
+        >>> solution.values, solution.sensitivity, how.moving
+        (tensor([0.0000, 0.2857], dtype=torch.float64), 0.35, 4)
+    """
+    r = without_zero_rows(rows.r if isinstance(rows, Gram) else rows)
+    displacement = replace(displacement, block=displacement.block.to(r))
+    whiten, kernel = _triangular_whitening(displacement, max(trivial_tolerance, coverage))
+    trivial, barely = trivial_of(kernel, displacement, trivial_tolerance, coverage)
+    moving = displacement.repeat * whiten.shape[1]
+    if not moving:
+        none = r.new_zeros(0)
+        return Defects(none, trivial[:0], trivial, 0.0, barely), Bottom(count, 0, none, 0)
+    matrix = _by_copies(r, whiten)
+    if sensitivity is None:
+        sensitivity = float(matrix.square().sum()) / samples / moving
+    square = rows.between(whiten) if isinstance(rows, Gram) and moving > FULL_SVD_LIMIT else None
+    pairs = smallest_singular(matrix, count, square=square)
+    scale = 1 / (samples * sensitivity) if sensitivity > 0 else 0.0
+    values, directions = pairs.values.square() * scale, _directions(pairs.vectors, whiten)
+    how = Bottom(count, moving, pairs.residuals * scale, pairs.steps)
+    return Defects(values, directions, trivial, sensitivity, barely), how
+
+
+def _by_copies(matrix: Float[Tensor, "m g"], whiten: Float[Tensor, "s k"]) -> Float[Tensor, "m p"]:
+    """Rows times the same matrix for every copy of the block of the displacement."""
+    return (matrix.reshape(-1, len(whiten)) @ whiten).reshape(len(matrix), -1)
+
+
+def _directions(
+    vectors: Float[Tensor, "d p"], whiten: Float[Tensor, "s k"]
+) -> Float[Tensor, "d g"]:
+    """Unit coefficients of directions in whitened coordinates."""
+    directions = _by_copies(vectors, whiten.mT)
+    return fix_signs(directions.div_(directions.norm(dim=1, keepdim=True)))
 
 
 def trivial_of(
@@ -148,6 +226,28 @@ def whitening(
     return whiten - kernel @ (
         kernel.mT @ whiten
     ), kernel  # of directions that differ by a trivial one, the orthogonal one
+
+
+def _triangular_whitening(
+    displacement: Displacement, tolerance: float
+) -> tuple[Float[Tensor, "s k"], Float[Tensor, "s t"]]:
+    r"""As `whitening`, for a large block without diagonalising it if every direction moves the data.
+
+    With $M = L\,C^\top C\,L$ for the lengths $L$ and a Cholesky factor $C$, $W = L^{-1}C^{-1}$; the smallest eigenvalue of
+    $C^\top C$ is at least $1/\lVert C^{-1}\rVert_F^2$, which tells whether a direction may be trivial.
+    """
+    block = displacement.block
+    if len(block) > FULL_SVD_LIMIT and bool(
+        (block.diagonal() > max(displacement.noise, 0.0)).all()
+    ):
+        lengths = block.diagonal().sqrt()
+        unit = block / lengths[:, None] / lengths
+        factor, trouble = torch.linalg.cholesky_ex(unit, upper=True)
+        inverse = torch.linalg.solve_triangular(factor, torch.eye(len(unit)).to(unit), upper=True)
+        least = 1 / float(inverse.square().sum())
+        if not int(trouble) and least > tolerance * float(unit.abs().sum(1).max()):
+            return inverse / lengths[:, None], block.new_zeros(len(block), 0)
+    return whitening(displacement, tolerance)
 
 
 def defect_of(

@@ -20,22 +20,22 @@ from liegg._utils.linalg import (
     right_singular,
 )
 
-RESIDUAL = 1e-12
+SOLVED_RESIDUAL = 1e-12
 """Residual at which a pair is taken as solved, as a share of the largest eigenvalue: a few hundred roundings of float64."""
 
-STEPS = 200
+SOLVER_STEPS = 200
 """Most steps; a gap behind the wanted values takes one to six, none at all a few tens."""
 
 PATIENCE = 12
 """Steps without the largest residual being halved after which it is left as it is, and reported."""
 
-GUARD = 8
+GUARD_VECTORS = 8
 """Vectors carried beyond those that are wanted: the gap behind these decides how fast the wanted ones settle."""
 
-RIDGES = (1e-14, 1e-13, 1e-12, 1e-10, 1e-8)
+PRECONDITIONER_RIDGES = (1e-14, 1e-13, 1e-12, 1e-10, 1e-8)
 """Shares of the largest eigenvalue added until a Cholesky factor exists. It only proposes directions, so none does harm."""
 
-EXTREME = 1e50
+LARGEST_UNSCALED = 1e50
 """Size of the entries from which on their squares are taken of a rescaled matrix, as fourth powers would overflow."""
 
 
@@ -76,13 +76,13 @@ def smallest_singular(
     """
     columns = matrix.shape[1]
     count = min(count, columns)
-    width = count + GUARD
+    width = count + GUARD_VECTORS
     if columns <= max(full_limit, 4 * width):
         values, vectors = (part[:count] for part in right_singular(matrix))
         gap = matrix.mT @ (matrix @ vectors.mT) - vectors.mT * values.square()
         return SingularPairs(values, vectors, gap.norm(dim=0), 0)
     size = float(matrix.abs().max())
-    if size > 0 and not 1 / EXTREME < size < EXTREME:
+    if size > 0 and not 1 / LARGEST_UNSCALED < size < LARGEST_UNSCALED:
         found = smallest_singular(matrix / size, count, full_limit=full_limit, seed=seed)
         return found._replace(values=found.values * size, residuals=found.residuals * size**2)
     start = torch.randn(
@@ -97,7 +97,7 @@ def smallest_singular(
         if square is None
         else square.clone()
     )
-    return _iterate(matrix, start, _cholesky(square, top), count, RESIDUAL * top)
+    return _iterate(matrix, start, _cholesky(square, top), count, SOLVED_RESIDUAL * top)
 
 
 def _iterate(
@@ -118,7 +118,7 @@ def _iterate(
     x, values, images = _ritz(matrix, x, width)
     best, halved, since, steps = float("inf"), float("inf"), 0, 0
     kept = x, values, images  # replaced by the first step
-    while steps < STEPS:
+    while steps < SOLVER_STEPS:
         steps += 1
         gap = matrix.mT @ images - x * values.square()
         worst = float(gap[:, :count].norm(dim=0).max())
@@ -163,7 +163,7 @@ def _largest(matrix: Float[Tensor, "m g"], start: Float[Tensor, "g q"]) -> float
 def _cholesky(square: Float[Tensor, "g g"], top: float) -> Float[Tensor, "g g"]:
     """Upper Cholesky factor of the matrix and a ridge; the matrix is added to in place."""
     added = 0.0
-    for ridge in RIDGES:
+    for ridge in PRECONDITIONER_RIDGES:
         square.diagonal().add_(ridge * top - added)
         added = ridge * top
         factor, trouble = torch.linalg.cholesky_ex(square, upper=True)

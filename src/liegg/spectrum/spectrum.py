@@ -25,41 +25,29 @@ class Spectrum:
     basis: Float[Tensor, "k g"]
 
 
-def spectrum(r: Float[Tensor, "m g"], samples: int, *, smallest: int | None = None) -> Spectrum:
-    r"""Spectrum of the polarization matrix from its R factor.
+def paper_spectrum(
+    factor: Float[Tensor, "p q"], candidates: int, samples: int, *, smallest: int | None = None
+) -> Spectrum:
+    r"""The spectrum of the polarization matrix, after the output generators are eliminated.
 
     The variance of a unit direction $h$ is $\frac{1}{|D|}\lVert E h \rVert^2$; on the $i$-th row of the basis it is
     $\sigma_i^2/|D|$.
 
     Args:
-        r: the R factor.
+        factor: R factor of the columns `[−η | ξ]`.
+        candidates: number of input generators.
         samples: number of samples $|D|$.
         smallest: solve only for this many of the smallest variances; None for all.
 
     Returns:
         Values ascending, with an orthonormal basis of deterministic signs.
     """
-    rows = without_zero_rows(r)
+    rows = without_zero_rows(eliminate(factor, factor.shape[1] - candidates).r)
     if smallest is None:
         values, basis = right_singular(rows)
     else:
         values, basis, *_ = smallest_singular(rows, smallest)
     return Spectrum(values.square() / samples, fix_signs(basis.contiguous()))
-
-
-def paper_spectrum(
-    factor: Float[Tensor, "p q"], candidates: int, samples: int, *, smallest: int | None = None
-) -> Spectrum:
-    """The paper's spectrum after the output generators are eliminated.
-
-    Args:
-        factor: R factor of the columns `[−η | ξ]`.
-        candidates: number of input generators.
-        samples: number of samples.
-        smallest: as for `spectrum`.
-    """
-    remaining = eliminate(factor, factor.shape[1] - candidates).r
-    return spectrum(remaining, samples, smallest=smallest)
 
 
 def symmetry_variance(spectrum: Spectrum) -> float:

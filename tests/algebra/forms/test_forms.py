@@ -193,7 +193,7 @@ def test_the_area_form_of_symplectic_maps():
 # How it is decided
 
 
-KINDS = {
+PRESERVED_KINDS = {
     "symmetric": (so(5), lambda f: f.symmetric),
     "antisymmetric": (sp(4), lambda f: f.antisymmetric),
     "vectors": (torch.nn.functional.pad(so(3), (0, 1, 0, 1)), lambda f: f.fixed_vectors),
@@ -203,8 +203,8 @@ KINDS = {
 
 
 def test_noise_shows_as_its_constant_says():
-    for kind in KINDS:
-        generators, read = KINDS[kind]
+    for kind in PRESERVED_KINDS:
+        generators, read = PRESERVED_KINDS[kind]
         generators, size = orthonormal(generators), 1e-4
         n = generators.shape[1]
         x = read(preserved_forms(generators))[-1]
@@ -239,8 +239,8 @@ def test_noise_shows_as_its_constant_says():
 
 
 def test_errors_expected_are_those_made():
-    for kind in KINDS:
-        generators, read = KINDS[kind]
+    for kind in PRESERVED_KINDS:
+        generators, read = PRESERVED_KINDS[kind]
         exact, size = conjugated(generators, 2.0), 1e-4
         true = read(preserved_forms(exact)).flatten(1)
         made, expected = [], []

@@ -69,7 +69,7 @@ def test_errors():
     for make, text in [
         (
             lambda: frame_of(torch.zeros(2, 3)),
-            r"the form has shape \(2, 3\); expected a symmetric matrix",
+            r"the form has shape \(2, 3\); expected one square matrix",
         ),
         (
             lambda: frame_of(math.nan * torch.eye(2)),
@@ -78,6 +78,7 @@ def test_errors():
         (lambda: frame_of(so(2)[0]), r"the form is not symmetric"),
         (lambda: frame_of(diag(1, 0)), r"the form is degenerate, with eigenvalues \[0\.0, 1\.0\]"),
         (lambda: frame_of(torch.zeros(2, 2)), r"the form is degenerate"),
+        (lambda: frame_of(torch.zeros(0, 0)), r"the form is degenerate"),
     ]:
         with pytest.raises(ArgumentError, match=text):
             make()

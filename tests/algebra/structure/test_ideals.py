@@ -7,14 +7,7 @@ from hypothesis import strategies as st
 from algebra.gap import algebras as make
 from liegg.algebra import aff, distance_to_span, gl, principal_angles, se, sl, so, su, u
 from liegg.algebra.bracket import adjoint, killing_form, structure_constants
-from liegg.algebra.structure.ideals import (
-    _most_generic,
-    centroid,
-    direct_summands,
-    levi,
-    nilradical,
-    radical,
-)
+from liegg.algebra.structure.ideals import centroid, direct_summands, levi, nilradical, radical
 from liegg.algebra.structure.series import derived_series, lower_central_series, restricted
 
 KNOWN = [
@@ -92,17 +85,6 @@ def test_simple_ideals_do_not_depend_on_the_basis(seed):
     ]
     assert sorted(angles)[1] < 1e-9  # each of the two is one of the two
     assert sorted(angles)[2] > 1
-
-
-def test_a_complex_pair_by_chance_on_the_real_axis_does_not_decide():
-    def element(height):
-        pair = torch.tensor([[0.1, -height], [height, 0.1]], dtype=torch.float64)
-        return torch.block_diag(pair, torch.tensor([[0.9]], dtype=torch.float64))
-
-    chosen = _most_generic(torch.stack([element(1e-6), element(0.3), element(0.01)]))
-    torch.testing.assert_close(
-        chosen.element, element(0.3)
-    )  # not the first, whose two groups lie furthest apart
 
 
 def test_nothing():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from algebra.gap import algebras as make
 from liegg.algebra import aff, diagonal, gl, se, shear, sl, so, sp, su, u
 from liegg.algebra.bracket import killing_form, structure_constants
-from liegg.algebra.structure.invariants import balanced, invariants, simple_ideals
+from liegg.algebra.structure.invariants import invariants, killing_basis, simple_ideals
 
 SIMPLE = [
     # one of its names, generators, Dynkin type
@@ -126,7 +126,7 @@ def test_simple_ideals_lie_in_the_levi_factor_of_the_whole():
 
 def test_a_balanced_basis_has_a_killing_form_of_ones():
     constants = make.constants_of(so(2, 3), seed=5)
-    rows = balanced(constants)
+    rows = killing_basis(constants)
     form = rows @ killing_form(constants) @ rows.mT
     torch.testing.assert_close(form, torch.diag(form.diagonal().sign()), atol=1e-9, rtol=0)
 

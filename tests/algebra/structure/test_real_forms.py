@@ -4,9 +4,9 @@ import pytest
 
 from liegg._utils.errors import ArgumentError
 from liegg.algebra.structure.real_forms import (
-    EXCEPTIONAL,
-    SAME,
-    SPLIT,
+    EXCEPTIONAL_FORMS,
+    SAME_ALGEBRA,
+    SPLIT_ORTHOGONAL,
     abelian,
     aliases,
     bracketed,
@@ -100,7 +100,7 @@ def test_complex_algebras():
 
 def test_the_number_in_brackets_is_noncompact_less_compact():
     sizes = {"G2": 14, "F4": 52, "E6": 78, "E7": 133, "E8": 248}
-    for dynkin, forms in EXCEPTIONAL.items():
+    for dynkin, forms in EXCEPTIONAL_FORMS.items():
         for noncompact, name in forms.items():
             if "(" in name and "split" not in name:
                 assert int(name[3:-1]) == 2 * noncompact - sizes[dynkin]
@@ -162,9 +162,9 @@ def test_a_part_of_a_sum_is_drawn_together():
 
 
 def test_every_alias_of_the_table_is_read():
-    for names in SAME:
+    for names in SAME_ALGEBRA:
         assert {aliases(name) for name in names} == {aliases(names[0])}
-    for whole, parts in SPLIT.items():
+    for whole, parts in SPLIT_ORTHOGONAL.items():
         assert aliases(whole) == aliases(" ⊕ ".join(parts))
 
 

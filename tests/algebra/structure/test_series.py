@@ -13,7 +13,7 @@ from liegg.algebra.structure.ideals import radical
 from liegg.algebra.structure.series import (
     brackets,
     centre,
-    checked,
+    checked_constants,
     derived_series,
     lower_central_series,
     null_rows,
@@ -95,7 +95,7 @@ def test_rounding_alone_is_an_abelian_algebra():
     noise = 1e-14 * torch.randn(
         4, 4, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64
     )
-    assert len(centre(checked(noise))) == 4
+    assert len(centre(checked_constants(noise))) == 4
 
 
 @given(d=st.integers(1, 6), k=st.integers(0, 5), seed=st.integers(0, 1000))
@@ -127,4 +127,4 @@ def test_errors():
         ),
     ]:
         with pytest.raises(ArgumentError, match=text):
-            checked(constants)
+            checked_constants(constants)

@@ -11,11 +11,11 @@ from algebra.gap import algebras as make
 from liegg.algebra import aff, se, shear, sl, so, sp, su, u
 from liegg.algebra.structure.ideals import radical
 from liegg.algebra.structure.solvable import (
+    maps_of_translations,
     nilpotent_name,
     plane_name,
     preserves_area,
     semidirect_name,
-    translations,
 )
 
 
@@ -88,7 +88,7 @@ def test_rounding_does_not_make_a_name():
 
 def moved(generators, seed=1):
     constants = make.constants_of(generators, seed=seed)
-    return translations(constants, radical(constants))
+    return maps_of_translations(constants, radical(constants))
 
 
 def test_names():
@@ -117,12 +117,11 @@ def test_names():
         assert (() if named is None else named[0]) == names
 
 
-def test_the_translations_are_found_in_place():
+def test_the_maps_of_translations_are_orthonormal():
     found = moved(se(3))
     assert found is not None
-    assert found.basis.shape == (3, 6)
-    assert found.maps.shape == (3, 3, 3)
-    gram = torch.einsum("aij,bij->ab", found.maps, found.maps)
+    assert found.shape == (3, 3, 3)
+    gram = torch.einsum("aij,bij->ab", found, found)
     torch.testing.assert_close(gram, torch.eye(3, dtype=torch.float64))
 
 

@@ -195,7 +195,10 @@ def test_parts_of_sentences():
 
 def test_errors():
     for make, text in [
-        (lambda: describe(so(3)), r"the generator has shape \(3, 3, 3\); expected one matrix"),
+        (
+            lambda: describe(so(3)),
+            r"the generator has shape \(3, 3, 3\); expected one square matrix",
+        ),
         (lambda: describe(math.inf * torch.eye(2)), r"complex entries, NaN or infinity"),
         (lambda: describe(torch.eye(2), tolerance=0.5), r"tolerance is 0\.5; expected a share"),
         (

@@ -21,7 +21,7 @@ from liegg.algebra.families.record import (
 )
 from liegg.algebra.structure.real_forms import pair
 
-STARTS = 3
+FORM_STARTS = 3
 """Number of forms tried: under noise, the best start need not lead to the best fit."""
 
 SMALL_SIDE = 8
@@ -64,7 +64,7 @@ def symplectic(span: Float[Tensor, "d n n"]) -> Iterator[Member]:
 
 def _forms(span: Float[Tensor, "d n n"], sign: int, scaled: int) -> Float[Tensor, "c n n"]:
     """The few forms that the matrices, without their scalings, come nearest to preserving."""
-    count = STARTS if span.shape[1] <= SMALL_SIDE else 1
+    count = FORM_STARTS if span.shape[1] <= SMALL_SIDE else 1
     return bilinear(traceless(span) if scaled else span, sign, count)
 
 

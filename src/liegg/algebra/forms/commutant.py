@@ -7,6 +7,7 @@ projection onto an invariant summand is positive once its trace is removed.
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Complex, Float, Num
@@ -173,10 +174,9 @@ def invariant_subspaces(
     basis = orthonormal(generators)
     null = preserved("commutant", basis, checked_uncertainty(uncertainty))
     n = basis.shape[1]
-    space = torch.eye(n, dtype=torch.float64)
     commutant = canonical_basis(null.answers).unflatten(1, (n, n))
-    parts = _split(space, space, commutant, max(ROUNDING_FORM, 2 * null.error))
-    bases = [canonical_basis(orthonormal_rows(part.mT)).mT for part in parts]
+    parts = indecomposable(commutant, 2 * null.error)
+    bases = [canonical_basis(orthonormal_rows(part.basis)).mT for part in parts]
     position = torch.arange(n, dtype=torch.float64)
     return sorted(
         bases,
@@ -184,12 +184,36 @@ def invariant_subspaces(
     )
 
 
+class Summand(NamedTuple):
+    """An indecomposable summand of a space.
+
+    Attributes:
+        basis: independent rows.
+        complex: whether a complex structure of the summand is in the commutant, so that it is a
+            complex space seen as a real one of twice the dimension.
+    """
+
+    basis: Float[Tensor, "m n"]
+    complex: bool
+
+
+def indecomposable(commutant: Float[Tensor, "k n n"], error: float) -> list[Summand]:
+    """Split a space into the indecomposable summands whose projections are in the commutant.
+
+    Args:
+        commutant: orthonormal basis of the matrices that commute with a representation.
+        error: error of the trace form of unit matrices.
+    """
+    space = torch.eye(commutant.shape[1]).to(commutant)
+    return _split(space, space, commutant, max(ROUNDING_FORM, error))
+
+
 def _split(
     into: Float[Tensor, "n m"],
     onto: Float[Tensor, "m n"],
     commutant: Float[Tensor, "k n n"],
     cut: float,
-) -> list[Float[Tensor, "n _"]]:
+) -> list[Summand]:
     """Split the range of `into`.
 
     `onto @ into` is the identity, and `onto` vanishes on the rest of the space.
@@ -198,10 +222,10 @@ def _split(
     m = into.shape[1]
     inside = _traceless(right[sizes > cut].unflatten(1, (m, m)))
     if len(inside) == 0:
-        return [into]
+        return [Summand(into.mT, False)]
     values, vectors = torch.linalg.eigh(torch.einsum("aij,bji->ab", inside, inside))
     if float(values[-1]) <= cut:
-        return [into]
+        return [Summand(into.mT, float(values[0]) < -cut)]
     element, one = torch.einsum("a,aij->ij", vectors[:, -1], inside), torch.eye(m).to(into)
     real = _eigenvalues(element).real.sort().values
     widest = int(real.diff().argmax())

@@ -31,10 +31,10 @@ from liegg.algebra.subspace import checked_uncertainty, orthonormal
 FORM_RESIDUAL = 1e-9
 """Residual that rounding explains, at condition numbers up to 100."""
 
-SIGNS = {"symmetric": 1, "antisymmetric": -1}
+FORM_SIGNS = {"symmetric": 1, "antisymmetric": -1}
 """Kinds of forms."""
 
-KINDS = (*SIGNS, "vectors", "covectors", "commutant", "trace")
+PRESERVED_KINDS = (*FORM_SIGNS, "vectors", "covectors", "commutant", "trace")
 """What a span may preserve, as in the table above."""
 
 ZERO_EIGENVALUE = 1e-8
@@ -130,7 +130,7 @@ def preserved_forms(generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.
     """
     uncertainty = checked_uncertainty(uncertainty)
     basis = orthonormal(generators)
-    null = {kind: preserved(kind, basis, uncertainty) for kind in KINDS}
+    null = {kind: preserved(kind, basis, uncertainty) for kind in PRESERVED_KINDS}
     bases = {kind: canonical_basis(space.answers) for kind, space in null.items()}
     sides = basis.shape[1:]
     return Forms(
@@ -148,7 +148,7 @@ def preserved_forms(generators: Num[Tensor, "d ..."], *, uncertainty: float = 0.
 
 
 def preserved(kind: str, basis: Float[Tensor, "d n n"], uncertainty: float = 0.0) -> Null:
-    """Answers of one of the `KINDS`, the null space of its map stacked over generators.
+    """Answers of one of the `PRESERVED_KINDS`, the null space of its map stacked over generators.
 
     Args:
         kind: which.
@@ -181,9 +181,9 @@ def _equations(
 ) -> tuple[Float[Tensor, "d r c"], Float[Tensor, "c g"], float]:
     """The map of a kind, the unit answers its columns stand for, and the constant of its noise."""
     n = basis.shape[1]
-    if kind in SIGNS:
-        units = symmetric_units(n, SIGNS[kind])
-        return form_map(basis, units), units.flatten(1), math.sqrt(2 * n + 2 * SIGNS[kind]) / n
+    if kind in FORM_SIGNS:
+        units = symmetric_units(n, FORM_SIGNS[kind])
+        return form_map(basis, units), units.flatten(1), math.sqrt(2 * n + 2 * FORM_SIGNS[kind]) / n
     if kind == "commutant":
         one = torch.eye(n * n).to(basis)
         maps = bracket(basis[:, None], one.unflatten(1, (n, n)))

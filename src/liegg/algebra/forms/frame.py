@@ -11,7 +11,7 @@ from liegg.algebra.families.classical import darboux
 from liegg.algebra.families.record import usable
 from liegg.algebra.forms.commutant import invariant_subspaces
 from liegg.algebra.forms.forms import preserved_forms
-from liegg.algebra.subspace import orthonormal
+from liegg.algebra.subspace import checked_matrix, orthonormal
 from liegg.algebra.words.sparse import pivots
 
 
@@ -38,17 +38,9 @@ def frame_of(form: Num[Tensor, "..."]) -> Float[Tensor, "n n"]:
         tensor([[0.5000, 0.0000],
                 [0.0000, 1.0000]], dtype=torch.float64)
     """
-    if form.ndim != 2 or form.shape[0] != form.shape[1] or form.numel() == 0:
-        raise ArgumentError(
-            f"the form has shape {tuple(form.shape)}; expected a symmetric matrix [n, n]."
-        )
-    if form.is_complex() or not bool(form.isfinite().all()):
-        raise ArgumentError(
-            "the form has complex entries, NaN or infinity; expected a real, finite matrix."
-        )
-    form = form.to(torch.float64)
-    size = float(form.abs().max())
-    if float((form - form.mT).abs().max()) > 1e-6 * size:
+    form = checked_matrix(form, "form")
+    size = float(form.abs().max()) if form.numel() else 0.0
+    if not torch.allclose(form, form.mT, rtol=0, atol=1e-6 * size):
         raise ArgumentError("the form is not symmetric; expected Q = Qᵀ, for example (Q + Qᵀ) / 2.")
     values, vectors = torch.linalg.eigh((form + form.mT) / 2)
     if size == 0 or float(values.abs().min()) <= 1e-12 * float(values.abs().max()):

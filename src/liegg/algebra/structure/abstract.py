@@ -13,7 +13,7 @@ from liegg.algebra.structure.series import (
     Constants,
     Rows,
     brackets,
-    checked,
+    checked_constants,
     identity,
     null_rows,
     outside,
@@ -21,11 +21,11 @@ from liegg.algebra.structure.series import (
     span_rows,
 )
 from liegg.algebra.structure.solvable import (
+    maps_of_translations,
     nilpotent_name,
     plane_name,
     preserves_area,
     semidirect_name,
-    translations,
 )
 
 JACOBI_SHARE = 0.03
@@ -86,7 +86,7 @@ def abstract_name(
         simple ideal of dimension 3, type A1, Killing form of signature (0,3): so(3)
         an abelian summand of dimension 1, in the centre and outside all brackets
     """
-    constants = checked(constants)
+    constants = checked_constants(constants)
     if (violation := jacobi_residual(constants)) > max(JACOBI_SHARE * tolerance, 1e-12):
         reason = Diagnosis.JACOBI_VIOLATED(violation=violation, tolerance=tolerance)
         return Abstract(UNKNOWN, (UNKNOWN,), (reason,))
@@ -159,8 +159,8 @@ def _part(constants: Constants, known: Invariants, tolerance: float) -> _Part:
         named = nilpotent_name(constants, tolerance=tolerance)
     elif known.solvable and known.dimension == 3:
         named = plane_name(constants, tolerance=tolerance)
-    elif ideal := translations(constants, known.radical, tolerance=tolerance):
-        named = semidirect_name(ideal, tolerance=tolerance)
+    elif (maps := maps_of_translations(constants, known.radical, tolerance=tolerance)) is not None:
+        named = semidirect_name(maps, tolerance=tolerance)
     names, reason = named or _by_parts(constants, known, tolerance)
     return _Part(names, known.dimension, known.killing_signature[0], reason)
 
@@ -188,9 +188,9 @@ def _by_parts(
 def _levi_names(constants: Constants, known: Invariants, tolerance: float) -> tuple[str, ...]:
     """Names of the Levi factor; sp(n,R) first where it acts on the radical as that."""
     names = sum_names([simple.aliases for simple in known.simple])
-    ideal = translations(constants, known.radical, tolerance=tolerance)
-    if ideal and preserves_area(ideal.maps, tolerance=tolerance):
-        area = f"sp({len(ideal.basis)},R)"
+    maps = maps_of_translations(constants, known.radical, tolerance=tolerance)
+    if maps is not None and preserves_area(maps, tolerance=tolerance):
+        area = f"sp({maps.shape[1]},R)"
         return (area, *(name for name in names if name != area))
     return names
 

@@ -7,14 +7,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.algebra.bracket import killing_form
-from liegg.algebra.structure.ideals import Ideal, direct_summands, levi, nilradical, radical
+from liegg.algebra.forms.commutant import Summand
+from liegg.algebra.structure.ideals import direct_summands, levi, nilradical, radical
 from liegg.algebra.structure.real_forms import UNKNOWN, aliases, real_form
 from liegg.algebra.structure.roots import Roots, cartan_subalgebra, root_system
 from liegg.algebra.structure.series import (
     Constants,
     Rows,
     centre,
-    checked,
+    checked_constants,
     derived_series,
     lower_central_series,
     restricted,
@@ -130,7 +131,7 @@ def invariants(constants: Constants, *, tolerance: float = 1e-8) -> Invariants:
         >>> rigid.derived_series, len(rigid.radical), rigid.simple[0].aliases
         ((6,), 3, ('so(3)', 'su(2)', 'sp(1)'))
     """
-    constants = checked(constants)
+    constants = checked_constants(constants)
     factor = levi(constants, tolerance=tolerance)
     eigenvalues = torch.linalg.eigvalsh(killing_form(constants))
     threshold = tolerance * scale(constants) ** 2
@@ -166,7 +167,7 @@ def simple_ideals(
     """
     if len(factor) == 0:
         return ()
-    basis = balanced(restricted(constants, factor)) @ factor
+    basis = killing_basis(restricted(constants, factor)) @ factor
     inner = restricted(constants, basis)
     ideals = [
         _simple(inner, ideal, basis, tolerance)
@@ -177,7 +178,7 @@ def simple_ideals(
     )
 
 
-def balanced(constants: Constants) -> Float[Tensor, "s s"]:
+def killing_basis(constants: Constants) -> Float[Tensor, "s s"]:
     """Basis of a semisimple algebra, as rows, in which the Killing form is diag(±1).
 
     A conjugation by a matrix of condition number 100 spreads its eigenvalues over four decades;
@@ -190,10 +191,10 @@ def balanced(constants: Constants) -> Float[Tensor, "s s"]:
 
 
 def _simple(
-    inner: Float[Tensor, "s s s"], ideal: Ideal, basis: Float[Tensor, "s d"], tolerance: float
+    inner: Float[Tensor, "s s s"], ideal: Summand, basis: Float[Tensor, "s d"], tolerance: float
 ) -> Simple:
     """Record of an ideal over a basis of the semisimple subalgebra that `inner` describes."""
-    rows = balanced(restricted(inner, ideal.basis)) @ ideal.basis
+    rows = killing_basis(restricted(inner, ideal.basis)) @ ideal.basis
     own = restricted(inner, rows)
     positive = int((torch.linalg.eigvalsh(killing_form(own)) > 0).sum())
     roots = root_system(own, tolerance=tolerance)

@@ -11,14 +11,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from liegg._utils.errors import ArgumentError
+from liegg.algebra.words.wording import PLAIN_DIGITS, SUPERSCRIPTS
 
 UNKNOWN = "unknown"
 """In place of a name that would be a guess."""
 
-LARGEST_RANK = 16
+LARGEST_NAMED_RANK = 16
 """Largest rank of the simple algebras whose names `aliases` reads."""
 
-SAME: tuple[tuple[str, ...], ...] = (
+SAME_ALGEBRA: tuple[tuple[str, ...], ...] = (
     ("so(3)", "su(2)", "sp(1)"),
     ("sl(2,R)", "so(1,2)", "su(1,1)", "sp(2,R)"),
     ("so(1,3)", "sl(2,C)", "so(3,C)", "sp(2,C)"),
@@ -38,7 +39,7 @@ SAME: tuple[tuple[str, ...], ...] = (
 )
 """Coincidences in low dimension, the commonest name first."""
 
-SPLIT: dict[str, tuple[str, ...]] = {
+SPLIT_ORTHOGONAL: dict[str, tuple[str, ...]] = {
     "so(4)": ("so(3)", "so(3)"),
     "so(2,2)": ("sl(2,R)", "sl(2,R)"),
     "so*(4)": ("so(3)", "sl(2,R)"),
@@ -46,7 +47,7 @@ SPLIT: dict[str, tuple[str, ...]] = {
 }
 """Orthogonal algebras in four dimensions that are sums of two simple ones."""
 
-EXCEPTIONAL: dict[str, dict[int, str]] = {
+EXCEPTIONAL_FORMS: dict[str, dict[int, str]] = {
     "G2": {0: "g2", 8: "g2(split)"},
     "F4": {0: "f4", 16: "f4(-20)", 28: "f4(4)"},
     "E6": {0: "e6", 26: "e6(-26)", 32: "e6(-14)", 40: "e6(2)", 42: "e6(6)"},
@@ -56,9 +57,6 @@ EXCEPTIONAL: dict[str, dict[int, str]] = {
 """By the dimension of the noncompact part.
 
 The number in brackets is the character, noncompact minus compact."""
-
-SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-"""Digits of the dimension in R², R³ and so on."""
 
 
 def real_form(dynkin: str, noncompact: int, *, complex_type: bool = False) -> str:
@@ -124,7 +122,7 @@ def sum_names(classes: Sequence[tuple[str, ...]], flat: int = 0) -> tuple[str, .
     if not terms:
         return _class(tail[0]) if flat else ("0",)
     sums = [terms + tail]
-    for whole, (one, other) in SPLIT.items():
+    for whole, (one, other) in SPLIT_ORTHOGONAL.items():
         if one in terms and other in (rest := _without(terms, one)):
             sums.append([whole, *_without(rest, other), *tail])
     for i, names in enumerate(classes):
@@ -173,11 +171,7 @@ def abelian(dimension: int) -> str:
     >>> abelian(1), abelian(12)
     ('R', 'R¹²')
     """
-    return (
-        "R"
-        if dimension == 1
-        else "R" + "".join(SUPERSCRIPTS[int(digit)] for digit in str(dimension))
-    )
+    return "R" if dimension == 1 else "R" + str(dimension).translate(SUPERSCRIPTS)
 
 
 def _forms(dynkin: str) -> Iterator[tuple[int, str]]:
@@ -186,7 +180,7 @@ def _forms(dynkin: str) -> Iterator[tuple[int, str]]:
     The same form may come under several names.
     """
     letter, n = dynkin[0], int(dynkin[1:])
-    yield from EXCEPTIONAL.get(dynkin, {}).items()
+    yield from EXCEPTIONAL_FORMS.get(dynkin, {}).items()
     if letter == "A":
         yield 0, f"su({n + 1})"
         yield from (
@@ -225,12 +219,12 @@ def _known() -> dict[str, tuple[int, int]]:
     sizes: dict[str, tuple[int, int]] = {}
     ranks = {"A": 1, "B": 2, "C": 2, "D": 4}
     types = [
-        f"{letter}{n}" for letter, low in ranks.items() for n in range(low, LARGEST_RANK + 1)
-    ] + list(EXCEPTIONAL)
+        f"{letter}{n}" for letter, low in ranks.items() for n in range(low, LARGEST_NAMED_RANK + 1)
+    ] + list(EXCEPTIONAL_FORMS)
     for dynkin in types:
         sizes |= {name: (_dimension(dynkin), size) for size, name in _forms(dynkin)}
         sizes[_complex_name(dynkin)] = 2 * _dimension(dynkin), _dimension(dynkin)
-    for names in SAME:
+    for names in SAME_ALGEBRA:
         equal = [sizes[name] for name in names if name in sizes]
         sizes |= dict.fromkeys(names, equal[0]) if equal else {}
     return sizes
@@ -247,7 +241,7 @@ def _dimension(dynkin: str) -> int:
 
 
 def _class(name: str) -> tuple[str, ...]:
-    return next((names for names in SAME if name in names), (name,))
+    return next((names for names in SAME_ALGEBRA if name in names), (name,))
 
 
 def _first(name: str) -> str:
@@ -256,14 +250,14 @@ def _first(name: str) -> str:
 
 def _read(term: str) -> tuple[tuple[str, ...], int]:
     """Simple summands of a name without ⊕, and the dimension of its centre."""
-    if term in SPLIT:
-        return SPLIT[term], 0
+    if term in SPLIT_ORTHOGONAL:
+        return SPLIT_ORTHOGONAL[term], 0
     if _first(term) in _known():
         return (_first(term),), 0
     if _first(term) == "R":
         return (), 1
-    if match := re.fullmatch(rf"R([{SUPERSCRIPTS}]+)", term):
-        return (), int("".join(str(SUPERSCRIPTS.index(digit)) for digit in match[1]))
+    if match := re.fullmatch("R([⁰¹²³⁴⁵⁶⁷⁸⁹]+)", term):
+        return (), int(match[1].translate(PLAIN_DIGITS))
     if match := re.fullmatch(r"(u|gl)(\(.*\))", term):
         simple = {"u": "su", "gl": "sl"}[match[1]] + match[2]
         if _first(simple) in _known():

@@ -9,7 +9,7 @@ from torch import Tensor
 from liegg.algebra.bracket import adjoint, killing_form
 from liegg.algebra.structure.series import (
     GENERIC_ELEMENTS,
-    SEED,
+    GENERIC_SEED,
     Constants,
     Rows,
     generic,
@@ -22,8 +22,14 @@ from liegg.algebra.subspace import components
 LARGEST_FRACTION = 0.02
 """Largest distance of a Cartan number from an integer; exact constants stay below 1e-6."""
 
-EXCEPTIONAL_ROOTS = {6: {72: "E"}, 7: {126: "E"}, 8: {240: "E"}}
-"""Numbers of roots of the exceptional simply laced types, by rank."""
+EXCEPTIONAL_ROOTS = {
+    (6, 72, 72): "E",
+    (7, 126, 126): "E",
+    (8, 240, 240): "E",
+    (4, 48, 24): "F",
+    (2, 12, 6): "G",
+}
+"""Letters of the exceptional types by rank, number of roots and number of long roots."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,9 +111,6 @@ def root_system(constants: Constants, *, tolerance: float = 1e-8) -> Roots | Non
         >>> root_system(structure_constants(so(5))).types
         ('B2',)
     """
-    if constants.shape[0] == 0:
-        empty = torch.zeros(0, 0, dtype=torch.int64)
-        return Roots(constants.new_zeros(0, 0), empty, empty, (), ())
     elements = _generic(constants)
     values, vectors = torch.linalg.eig(elements.to(torch.complex128))
     kernels = [null_rows(element, tolerance * scale(constants)) for element in elements]
@@ -116,8 +119,8 @@ def root_system(constants: Constants, *, tolerance: float = 1e-8) -> Roots | Non
         return None
     order = values.abs().argsort(dim=1, descending=True)[:, : len(constants) - rank]
     best = int(_separation(values.gather(1, order)).argmax())
-    table = _cartan_integers(constants, kernels[best], vectors[best][:, order[best]])
-    return None if table is None else _from_integers(kernels[best], table)
+    integers = _cartan_integers(constants, kernels[best], vectors[best][:, order[best]])
+    return None if integers is None else _from_integers(kernels[best], *integers)
 
 
 def _separation(values: Complex[Tensor, "m k"]) -> Float[Tensor, " m"]:
@@ -129,8 +132,8 @@ def _separation(values: Complex[Tensor, "m k"]) -> Float[Tensor, " m"]:
 
 def _cartan_integers(
     constants: Constants, cartan: Rows, vectors: Complex[Tensor, "d m"]
-) -> Int[Tensor, "m m"] | None:
-    """2(a, b)/(b, b) for all roots a, b, linear in a; None where these are not integers."""
+) -> tuple[Int[Tensor, "m m"], Float[Tensor, " m"]] | None:
+    """2(a, b)/(b, b) for all roots a, b, linear in a; and (a, a). None where these are not integers."""
     count, frame = vectors.shape[1], torch.cat([vectors, cartan.mT.to(vectors)], dim=1)
     if frame.shape[0] != frame.shape[1]:
         return None
@@ -143,10 +146,12 @@ def _cartan_integers(
     integers = 2 * inner / inner.diagonal()
     if not bool(((integers - integers.real.round()).abs() < LARGEST_FRACTION).all()):
         return None
-    return integers.real.round().to(torch.int64)
+    return integers.real.round().to(torch.int64), inner.diagonal().abs()
 
 
-def _from_integers(cartan: Rows, table: Int[Tensor, "m m"]) -> Roots | None:
+def _from_integers(
+    cartan: Rows, table: Int[Tensor, "m m"], squares: Float[Tensor, " m"]
+) -> Roots | None:
     """Simple roots are the positive ones that are not a sum of two.
 
     The others are combinations of them.
@@ -154,7 +159,7 @@ def _from_integers(cartan: Rows, table: Int[Tensor, "m m"]) -> Roots | None:
     # A generic linear function separates positive from negative roots, and every root from every
     # other.
     weights = torch.randint(
-        -(2**40), 2**40, (len(table),), generator=torch.Generator().manual_seed(SEED)
+        -(2**40), 2**40, (len(table),), generator=torch.Generator().manual_seed(GENERIC_SEED)
     )
     heights = (table * weights).sum(1)
     positive = heights[heights > 0]
@@ -167,35 +172,28 @@ def _from_integers(cartan: Rows, table: Int[Tensor, "m m"]) -> Roots | None:
         return None
     coefficients = table[:, simple].double() @ torch.linalg.inv(matrix.double())
     coefficients = coefficients.round().to(torch.int64)
-    coefficients = torch.cat([coefficients[simple], coefficients[~simple]])
     parts = tuple(map(tuple, components(matrix != 0)))
-    types = tuple(_dynkin(matrix, coefficients, part) for part in parts)
-    return Roots(cartan, coefficients, matrix, parts, types) if "" not in types else None
+    types = tuple(_dynkin(len(part), squares[coefficients[:, part].any(1)]) for part in parts)
+    if "" in types:
+        return None
+    coefficients = torch.cat([coefficients[simple], coefficients[~simple]])
+    return Roots(
+        cartan=cartan, coefficients=coefficients, matrix=matrix, components=parts, types=types
+    )
 
 
-def _dynkin(
-    matrix: Int[Tensor, "r r"], coefficients: Int[Tensor, "m r"], component: tuple[int, ...]
-) -> str:
-    """Type of a connected diagram from its rank and its numbers of roots and long roots.
+def _dynkin(n: int, squares: Float[Tensor, " m"]) -> str:
+    """Type of a connected diagram from its rank and the squared lengths of all its roots.
 
     Empty if none fits.
     """
-    nodes = torch.tensor(component)
-    matrix, n = matrix[nodes][:, nodes].double(), len(component)
-    squares = torch.zeros(n, dtype=torch.float64)
-    squares[0] = 1
-    while not bool(squares.all()):  # neighbours: (a, a)/(b, b) = matrix[a, b]/matrix[b, a]
-        for a, b in (matrix != 0).nonzero().tolist():
-            if squares[b] and not squares[a]:
-                squares[a] = squares[b] * matrix[a, b] / matrix[b, a]
-    own = coefficients[:, nodes][(coefficients[:, nodes] != 0).any(1)].double()
-    lengths = torch.einsum("ma,ab,b,mb->m", own, matrix, squares / 2, own)
-    count, long = len(own), int((lengths > 0.99 * lengths.max()).sum())
-    if count == long:
-        laced = {n * (n + 1): "A"} if n < 4 else {n * (n + 1): "A", 2 * n * (n - 1): "D"}
-        letter = (laced | EXCEPTIONAL_ROOTS.get(n, {})).get(count, "")
-    elif count == 2 * n * n:
-        letter = "C" if n > 2 and long == 2 * n else "B"
-    else:
-        letter = {(4, 48): "F", (2, 12): "G"}.get((n, count), "")
+    # Short roots are shorter by a factor of at least √2.
+    count, long = len(squares), int((squares > 0.8 * squares.max()).sum())
+    classical = {
+        (2 * n * (n - 1), 2 * n * (n - 1)): "D",
+        (2 * n * n, 2 * n): "C",
+        (2 * n * n, 2 * n * (n - 1)): "B",  # also C2
+        (n * (n + 1), n * (n + 1)): "A",  # also B1, C1 and D3
+    }
+    letter = EXCEPTIONAL_ROOTS.get((n, count, long)) or classical.get((count, long))
     return f"{letter}{n}" if letter else ""

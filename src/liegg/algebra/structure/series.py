@@ -15,13 +15,13 @@ from liegg._utils.errors import ArgumentError
 Constants = Float[Tensor, "d d d"]
 Rows = Float[Tensor, "_ d"]
 
-SEED = 20
+GENERIC_SEED = 20
 """Seed of generic elements; any other gives the same answers."""
 
 GENERIC_ELEMENTS = 8
 """Number of generic elements that are tried where the most generic one decides."""
 
-ZERO_CONSTANT = 1e-10
+ABELIAN_CONSTANT = 1e-10
 """Size below which all constants of unit matrices count as zero."""
 
 
@@ -104,8 +104,6 @@ def scale(constants: Constants) -> float:
 
 def span_rows(matrix: Float[Tensor, "m d"], threshold: float) -> Rows:
     """Orthonormal basis of the row space; singular values up to the threshold count as zero."""
-    if matrix.numel() == 0:
-        return matrix.new_zeros(0, matrix.shape[1])
     _, values, right = torch.linalg.svd(matrix, full_matrices=False)
     return right[values > threshold]
 
@@ -115,8 +113,6 @@ def null_rows(matrix: Float[Tensor, "m d"], threshold: float) -> Rows:
 
     Singular values up to the threshold count as zero.
     """
-    if matrix.numel() == 0:
-        return torch.eye(matrix.shape[1], dtype=matrix.dtype)
     # Tall matrices are reduced first: the left factor is not needed.
     reduced = torch.linalg.qr(matrix, mode="r").R if matrix.shape[0] > matrix.shape[1] else matrix
     _, values, right = torch.linalg.svd(reduced, full_matrices=True)
@@ -125,24 +121,22 @@ def null_rows(matrix: Float[Tensor, "m d"], threshold: float) -> Rows:
 
 def outside(rows: Rows, inner: Float[Tensor, "j d"]) -> Float[Tensor, "m d"]:
     """Orthonormal basis of the orthogonal complement of a span inside a larger one."""
-    if len(inner) == 0:
-        return rows
     _, _, right = torch.linalg.svd(inner @ rows.mT, full_matrices=True)
     return right[len(inner) :] @ rows
 
 
 def generic(count: int, dimension: int) -> Float[Tensor, "c d"]:
     """Coefficients of a few elements without any relation; others would give the same answers."""
-    source = torch.Generator().manual_seed(SEED)
+    source = torch.Generator().manual_seed(GENERIC_SEED)
     return torch.randn(count, dimension, generator=source, dtype=torch.float64)
 
 
-def checked(constants: Num[Tensor, "..."]) -> Constants:
+def checked_constants(constants: Num[Tensor, "..."]) -> Constants:
     """The constants in float64, zeros if they are rounding.
 
     An error if not a finite antisymmetric cube.
 
-    >>> checked(torch.ones(2, 2, 2))
+    >>> checked_constants(torch.ones(2, 2, 2))
     Traceback (most recent call last):
     liegg._utils.errors.ArgumentError: constants are not antisymmetric in their first two axes; ...
     """
@@ -158,7 +152,7 @@ def checked(constants: Num[Tensor, "..."]) -> Constants:
             "for example structure_constants(so(3))."
         )
     constants = constants.to(torch.float64)
-    if scale(constants) < ZERO_CONSTANT:
+    if scale(constants) < ABELIAN_CONSTANT:
         return torch.zeros_like(constants)
     if scale(constants + constants.transpose(0, 1)) > 1e-6 * scale(constants):
         raise ArgumentError(

@@ -1,7 +1,5 @@
 """Names of Lie algebras with a radical: small solvable ones, linear maps with translations."""
 
-from typing import NamedTuple
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -23,9 +21,6 @@ from liegg.algebra.structure.series import (
 
 Named = tuple[tuple[str, ...], Remark]
 """All names of an algebra, the commonest first, and why."""
-
-EQUAL = 1e-13
-"""Entry of a unit 2 × 2 matrix that counts as zero, at least, whatever the tolerance."""
 
 
 def nilpotent_name(constants: Constants, *, tolerance: float = 1e-8) -> Named | None:
@@ -94,7 +89,7 @@ def plane_name(constants: Constants, *, tolerance: float = 1e-8) -> Named | None
         return None
     matrix = torch.einsum("i,bj,ijk,ck->cb", outside(space, plane)[0], plane, constants, plane)
     zero = tolerance * scale(constants) / float(matrix.norm())
-    names, action = _bianchi(matrix / matrix.norm(), max(zero, EQUAL))
+    names, action = _bianchi(matrix / matrix.norm(), max(zero, 1e-13))  # at least rounding
     return names, Diagnosis.ACTS_ON_PLANE(action=action, name=names[0])
 
 
@@ -117,22 +112,10 @@ def _bianchi(matrix: Float[Tensor, "two two"], zero: float) -> tuple[tuple[str, 
     return (f"Bianchi {kind} (h = {trace**2 / rotation:.4g})",), action
 
 
-class Translations(NamedTuple):
-    """An abelian ideal and the action of the algebra on it.
-
-    Attributes:
-        basis: orthonormal coefficient rows of the ideal.
-        maps: orthonormal matrices that span the action of the rest of the algebra.
-    """
-
-    basis: Rows
-    maps: Float[Tensor, "m n n"]
-
-
-def translations(
+def maps_of_translations(
     constants: Constants, radical: Rows, *, tolerance: float = 1e-8
-) -> Translations | None:
-    r"""The ideal $[\mathfrak{g}, \mathfrak{r}]$ of the radical, if it is its own centraliser.
+) -> Float[Tensor, "m n n"] | None:
+    r"""How the algebra acts on the abelian ideal $[\mathfrak{g}, \mathfrak{r}]$ of its radical.
 
     Args:
         constants: structure constants.
@@ -140,7 +123,7 @@ def translations(
         tolerance: singular values below this share of the largest constant count as zero.
 
     Returns:
-        The ideal and the linear maps; None if the algebra is not of this kind.
+        Orthonormal matrices that span the action; None if the ideal is not its own centraliser.
     """
     threshold = tolerance * scale(constants)
     basis = brackets(constants, identity(constants), radical, tolerance=tolerance)
@@ -148,26 +131,25 @@ def translations(
         return None
     action = torch.einsum("bj,ijk,ck->icb", basis, constants, basis)
     maps = span_rows(action.flatten(1), threshold).unflatten(1, (len(basis), len(basis)))
-    return Translations(basis, maps) if len(maps) + len(basis) == len(constants) else None
+    return maps if len(maps) + len(basis) == len(constants) else None
 
 
-def semidirect_name(ideal: Translations, *, tolerance: float = 1e-8) -> Named | None:
-    """Names of the algebra of those maps and translations, and why.
+def semidirect_name(maps: Float[Tensor, "m n n"], *, tolerance: float = 1e-8) -> Named | None:
+    """Names of the algebra of linear maps and translations, and why.
 
     None if the maps are in no known family.
 
     The maps decide, because the algebra is a semidirect sum for each family: its maps are
     semisimple, or contain the identity, or are one-dimensional.
     """
-    maps, n = ideal.maps, len(ideal.basis)
+    n = maps.shape[1]
     if len(maps) == n * n:
         names = (f"aff({n})", f"gl({n},R) ⋉ {abelian(n)}") if n > 1 else ("aff(1)",)
         return _named(n, names, "by all linear maps")
     eye = torch.eye(n, dtype=maps.dtype) / n**0.5
     along = torch.einsum("aij,ij->a", maps, eye)
     scaled = float((torch.einsum("a,aij->ij", along, maps) - eye).norm()) < 1e-6
-    rows = maps.flatten(1)
-    rows = null_rows(along[None], 1e-9) @ rows if float(along.norm()) > 1e-9 else rows
+    rows = null_rows(along[None], 1e-9) @ maps.flatten(1)
     if not scaled and len(rows) == n * n - 1 and n > 1:
         return _named(n, (f"saff({n})", f"sl({n},R) ⋉ {abelian(n)}"), f"as sl({n},R)")
     if len(maps) != len(rows) + scaled or len(rows) != n * (n - 1) // 2 or n < 2:

@@ -9,6 +9,7 @@ from jaxtyping import Float, Num
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
+from liegg.algebra.subspace import checked_matrix
 from liegg.algebra.words.motions import Matrix, Motion, View, parts, simple
 from liegg.algebra.words.wording import (
     CONSTANTS,
@@ -66,14 +67,7 @@ def describe(
         ... )
         'boost along x (time t)'
     """
-    if generator.ndim != 2 or generator.shape[0] != generator.shape[1]:
-        raise ArgumentError(
-            f"the generator has shape {tuple(generator.shape)}; expected one matrix [n, n]."
-        )
-    if generator.is_complex() or not bool(generator.isfinite().all()):
-        raise ArgumentError(
-            "the generator has complex entries, NaN or infinity; expected a real, finite matrix."
-        )
+    matrix = checked_matrix(generator, "generator").detach().numpy()
     if not 0 <= tolerance < 0.25:
         raise ArgumentError(
             f"tolerance is {tolerance}; expected a share of the largest entry below 0.25, "
@@ -85,7 +79,6 @@ def describe(
         raise ArgumentError(
             f"the form has shape {tuple(form.shape)}; expected ({n}, {n}), one axis per coordinate."
         )
-    matrix = generator.detach().to(torch.float64).numpy()
     size = float(abs(matrix).max()) if matrix.size else 0.0
     if size == 0:
         return "no motion"

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import partial
 
 import torch
 from jaxtyping import Num
@@ -12,8 +13,9 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg.algebra.bracket import bracket, structure_constants
 from liegg.algebra.subspace import checked_generators
+from liegg.algebra.words.wording import PLAIN_DIGITS, signed_sum
 
-EXACT = 1e-9
+EXACT_NUMBER = 1e-9
 """Distance at which a number is taken for a fraction or a root.
 
 About one random number in a million is, by chance."""
@@ -21,29 +23,13 @@ About one random number in a million is, by chance."""
 LARGEST_DENOMINATOR = 12
 """Largest denominator of a fraction that is written as one; twice that under a root."""
 
-PMATRIX_COLUMNS = 10
-"""Columns that a `pmatrix` of `amsmath` takes by default (its counter `MaxMatrixCols`)."""
-
-LONGEST_SYMBOL = 4
-"""Letters of names that are written in Fraktur, as so, sp, heis and saff are; longer ones are words."""
-
-ESCAPES = {letter: f"\\{letter}" for letter in "&%$#_{} "} | {
+LATEX_ESCAPES = {letter: f"\\{letter}" for letter in "&%$#_{} "} | {
     "\\": r"\backslash ",
     "^": r"\hat{\ }",
     "~": r"\sim ",
     "-": r"\text{-}",
 }
 """Letters that mean something to LaTeX, as it writes them."""
-
-DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
-"""Digits of an index."""
-
-SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-RAISED_DIGITS = str.maketrans(SUPERSCRIPTS, "0123456789")
-"""Digits of an exponent."""
-
-LARGEST_REST = 1e-6
-"""Share of a bracket outside the span above which the equation ends in dots."""
 
 
 def number_latex(value: float, *, digits: int = 3) -> str:
@@ -58,13 +44,13 @@ def number_latex(value: float, *, digits: int = 3) -> str:
         raise ArgumentError(f"the number is {value}; expected finite ones.")
     sign, size = ("-" if value < 0 else ""), abs(value)
     whole = round(size)
-    if abs(size - whole) <= EXACT * max(1.0, size):
+    if abs(size - whole) <= EXACT_NUMBER * max(1.0, size):
         return f"{sign if whole else ''}{whole}"
     fraction = Fraction(size).limit_denominator(LARGEST_DENOMINATOR)
-    if fraction and abs(size - fraction) <= EXACT:
+    if fraction and abs(size - fraction) <= EXACT_NUMBER:
         return rf"{sign}\tfrac{{{fraction.numerator}}}{{{fraction.denominator}}}"
     square = Fraction(size**2).limit_denominator(2 * LARGEST_DENOMINATOR)
-    if 0 < square < LARGEST_DENOMINATOR**2 and abs(size - math.sqrt(square)) <= EXACT:
+    if 0 < square < LARGEST_DENOMINATOR**2 and abs(size - math.sqrt(square)) <= EXACT_NUMBER:
         top, bottom = _root(square.numerator), _root(square.denominator)
         return f"{sign}{top}" if bottom == "1" else rf"{sign}\tfrac{{{top}}}{{{bottom}}}"
     text = f"{size:.{digits}f}"
@@ -82,9 +68,9 @@ def symbol_latex(name: str) -> str:
     plain, primes = name.rstrip("′"), "'" * (len(name) - len(name.rstrip("′")))
     match = re.fullmatch(r"([A-Za-z])_?([0-9₀-₉]*|[A-Za-z])", plain)
     if match is None:
-        text = "".join(ESCAPES.get(letter, letter) for letter in plain)
+        text = "".join(LATEX_ESCAPES.get(letter, letter) for letter in plain)
         return rf"\mathrm{{{text}}}{primes}"
-    letter, index = match[1], match[2].translate(DIGITS)
+    letter, index = match[1], match[2].translate(PLAIN_DIGITS)
     if plain[1:] and plain[1] != "_" and index.isalpha():  # two letters are a word
         return rf"\mathrm{{{plain}}}{primes}"
     index = f"_{index}" if len(index) == 1 else f"_{{{index}}}" if index else ""
@@ -104,15 +90,14 @@ def name_latex(name: str) -> str:
         text = match[0]
         if text in ("R", "C"):
             return rf"\mathbb{{{text}}}"
-        return rf"\mathfrak{{{text}}}" if len(text) <= LONGEST_SYMBOL else rf"\mathrm{{{text}}}"
+        # Names such as so, sp, heis and saff are in Fraktur; longer ones are words.
+        return rf"\mathfrak{{{text}}}" if len(text) <= 4 else rf"\mathrm{{{text}}}"
 
     name, comma, words = name.partition(", ")
     if comma:
         return rf"{name_latex(name)},\ \text{{{words}}}"
     text = re.sub("[A-Za-z]+", word, name)
-    text = re.sub(
-        f"[{SUPERSCRIPTS}]+", lambda match: f"^{{{match[0].translate(RAISED_DIGITS)}}}", text
-    )
+    text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹]+", lambda match: f"^{{{match[0].translate(PLAIN_DIGITS)}}}", text)
     return text.replace("⊕", r"\oplus").replace("⋉", r"\ltimes")
 
 
@@ -132,7 +117,7 @@ def matrix_latex(matrix: Num[Tensor, "..."], *, digits: int = 3) -> str:
         for row in matrix.to(torch.float64).tolist()
     ]
     body = r" \\ ".join(lines)
-    if matrix.shape[1] <= PMATRIX_COLUMNS:
+    if matrix.shape[1] <= 10:  # the default of the counter `MaxMatrixCols` of `amsmath`
         return rf"\begin{{pmatrix}} {body} \end{{pmatrix}}"
     return rf"\left( \begin{{array}}{{{'c' * matrix.shape[1]}}} {body} \end{{array}} \right)"
 
@@ -203,30 +188,21 @@ def brackets_latex(
         [F, H] &= 2 F
         \end{align*}
     """
-    symbols = _symbols(len(generators), names)
+    symbols, write = _symbols(len(generators), names), partial(number_latex, digits=digits)
     matrices, constants = checked_generators(generators), structure_constants(generators)
     sizes, lines = matrices.flatten(1).norm(dim=1).tolist(), []
     for i, j in torch.triu_indices(len(symbols), len(symbols), 1).mT.tolist():
         product = bracket(matrices[i], matrices[j])
         size = float(product.norm())
-        if size > EXACT * sizes[i] * sizes[j]:
-            terms = _sum(constants[i, j].tolist(), symbols, digits)
+        if size > EXACT_NUMBER * sizes[i] * sizes[j]:
+            pairs = zip(constants[i, j].tolist(), symbols, strict=True)
+            # Without the terms that round to zero.
+            terms = signed_sum((pair for pair in pairs if write(pair[0]).strip("-0.")), write, "-")
             inside = torch.einsum("k,kij->ij", constants[i, j], matrices)
-            if float((product - inside).norm()) > LARGEST_REST * size:
+            if float((product - inside).norm()) > 1e-6 * size:
                 terms = rf"{terms} + \ldots" if terms else r"\ldots"
             lines.append(f"[{symbols[i]}, {symbols[j]}] &= {terms or f'{0.0:.{digits}f}'}")
     return _align(lines or ([r"[X_i, X_j] &= 0 \quad \text{for all } i, j"] if symbols else []))
-
-
-def _sum(coefficients: list[float], symbols: Sequence[str], digits: int) -> str:
-    text = ""
-    for coefficient, symbol in zip(coefficients, symbols, strict=True):
-        size = number_latex(abs(coefficient), digits=digits)
-        if size.strip("0.") == "":
-            continue
-        text += (" - " if text else "-") if coefficient < 0 else (" + " if text else "")
-        text += symbol if size == "1" else f"{size} {symbol}"
-    return text
 
 
 def _symbols(count: int, names: Sequence[str] | None) -> tuple[str, ...]:

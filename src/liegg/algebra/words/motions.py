@@ -70,7 +70,7 @@ def simple(matrix: Matrix, view: View) -> Motion | None:
     >>> str(simple(np.array([[0.0, 2.0], [0.0, 0.0]]), view))
     'shear of x by y'
     """
-    motions = (kind(matrix, view) for kind in (scaling, rotation, plane, boost, rank_one))
+    motions = (kind(matrix, view) for kind in (scaling, rotation, boost, plane, rank_one))
     return next((motion for motion in motions if motion is not None), None)
 
 
@@ -131,7 +131,7 @@ def _rotation_of_coordinates(matrix: Matrix, pairs: list[tuple[int, int]], view:
 
 
 def plane(matrix: Matrix, view: View) -> Motion | None:
-    """Two coordinates that drive each other: boosts, hyperbolic and elliptic rotations."""
+    """Two coordinates that drive each other: boosts without a time, hyperbolic and elliptic rotations."""
     pairs = _pairs(matrix, view)
     if len(pairs) != 1 or not view.zero(matrix.diagonal()):
         return None
@@ -142,10 +142,7 @@ def plane(matrix: Matrix, view: View) -> Motion | None:
     speed = math.copysign(math.sqrt(abs(upper * lower)), lower)
     equal = abs(upper - lower) <= 2 * view.tolerance
     if view.signs and view.signs[i] != view.signs[j] and equal:
-        space = i if view.time == j else j
-        timed = view.time in (i, j)
-        place = f"along {names[space]} (time {names[i + j - space]})"
-        return Motion("boost", f" {place}" if timed else f" in {names[i]}–{names[j]}", speed)
+        return Motion("boost", f" in {names[i]}–{names[j]}", speed)
     ratio = math.sqrt(abs(upper / lower))
     axes = "" if equal else f" (axes {number(max(ratio, 1.0))} : {number(max(1 / ratio, 1.0))})"
     noun = "hyperbolic rotation" if upper * lower > 0 else "elliptic rotation"

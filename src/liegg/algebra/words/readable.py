@@ -16,19 +16,19 @@ from liegg.algebra.words.describe import describe
 from liegg.algebra.words.sparse import sparse_basis
 from liegg.algebra.words.wording import coordinate_names
 
-DEVIATIONS = 5.0
+WORD_DEVIATIONS = 5.0
 """Standard deviations of noise that words leave out; an entry's is the error over the side of the matrix."""
 
 EQUAL_ENTRIES = 1e-6
 """Relative difference up to which entries count as equal, where no uncertainty is given."""
 
-LARGEST_TOLERANCE = 0.24
+LARGEST_WORD_TOLERANCE = 0.24
 """Largest share of the largest entry that words leave out."""
 
-LARGEST_ROUNDING = 0.1
+LARGEST_ROUNDED_ERROR = 0.1
 """Error in radians up to which entries are rounded; those of a larger one say nothing."""
 
-LARGEST_ANGLE = 0.3
+LARGEST_FRAME_ANGLE = 0.3
 """Angle in radians beyond which a span is not taken for so(p, q), however uncertain it is."""
 
 
@@ -102,7 +102,7 @@ def adapted(
         >>> adapted(so(1, 2), form=metric, coordinates=("t", "x", "y")).framed_words
         ('rotation in x–y', 'boost along x (time t)', 'boost along y (time t)')
     """
-    rounding = min(checked_uncertainty(uncertainty), LARGEST_ROUNDING)
+    rounding = min(checked_uncertainty(uncertainty), LARGEST_ROUNDED_ERROR)
     basis = sparse_basis(generators, uncertainty=rounding)
     n = basis.shape[1]
     inner = n - homogeneous
@@ -115,13 +115,20 @@ def adapted(
             )
     words = partial(describe, homogeneous=homogeneous, tolerance=word_tolerance(n, uncertainty))
     plain = Readable(basis, tuple(words(a, coordinates=names, form=form) for a in basis))
-    if frame is None and form is None:
+    if frame is not None:
+        frame = frame.double()
+        if not bool(frame.isfinite().all()) or not float(torch.linalg.cond(frame)) < 1e12:
+            raise ArgumentError(
+                "the frame is singular or not finite; expected independent axes as columns."
+            )
+    elif form is not None:
+        frame = frame_of(form)
+    else:
         return plain
-    axes = frame_of(form) if frame is None and form is not None else _regular(frame)
     return with_frame(
         plain,
         generators,
-        frame=axes,
+        frame=frame,
         form=form,
         homogeneous=homogeneous,
         coordinates=names,
@@ -173,12 +180,12 @@ def word_tolerance(n: int, uncertainty: float) -> float:
         >>> word_tolerance(3, 0.0), word_tolerance(3, 0.03), word_tolerance(10, 0.03)
         (1e-06, 0.03, 0.015)
     """
-    return min(max(EQUAL_ENTRIES, _share(n) * uncertainty), LARGEST_TOLERANCE)
+    return min(max(EQUAL_ENTRIES, _share(n) * uncertainty), LARGEST_WORD_TOLERANCE)
 
 
 def _share(n: int) -> float:
     """Share of an error that one entry of a matrix of side n may have."""
-    return min(DEVIATIONS / n, 1.0)
+    return min(WORD_DEVIATIONS / n, 1.0)
 
 
 def with_frame(
@@ -236,7 +243,7 @@ def _in_frame(
         # squared condition number of its frame; measured, a tenth of that reaches the span.
         growth = max(5.0, float(torch.linalg.cond(frame)) ** 2 / 10)
         angle = float(principal_angles(image.flatten(1), generators.to(image).flatten(1))[-1])
-        if angle <= max(EQUAL_ENTRIES, min(growth * uncertainty, LARGEST_ANGLE)):
+        if angle <= max(EQUAL_ENTRIES, min(growth * uncertainty, LARGEST_FRAME_ANGLE)):
             basis = full
     tolerance = word_tolerance(n, uncertainty) * basis.flatten(1).abs().amax(1)[:, None, None]
     rotations = ((basis + basis.mT).abs() <= tolerance).flatten(1).all(1)
@@ -244,12 +251,3 @@ def _in_frame(
     boosts = ~rotations & symmetric & (basis.diagonal(dim1=1, dim2=2) == 0).all(1)
     order = torch.argsort(2 - 2 * rotations.int() - boosts.int(), stable=True)
     return basis[order], int(rotations.sum()), int(boosts.sum())
-
-
-def _regular(frame: Tensor | None) -> Float[Tensor, "n n"]:
-    frame = torch.zeros(0, 0) if frame is None else frame
-    if not bool(frame.isfinite().all()) or not float(torch.linalg.cond(frame.double())) < 1e12:
-        raise ArgumentError(
-            "the frame is singular or not finite; expected independent axes as columns."
-        )
-    return frame.to(torch.float64)

@@ -14,7 +14,7 @@ Rows = Float[np.ndarray, "d g"]
 ROUNDING_ENTRY = 1e-9
 """Relative size of an entry that rounding explains, at condition numbers of 100 and more."""
 
-DEVIATIONS = (5.0, 3.5, 2.5)
+ENTRY_DEVIATIONS = (5.0, 3.5, 2.5)
 """Standard deviations that an entry may be off.
 
 The first that keeps the span within the noise is used.
@@ -22,10 +22,10 @@ The first that keeps the span within the noise is used.
 Five hold for the thousands of entries of a large algebra at once. A span without structure has
 small entries that are real: there the smaller numbers round fewer of them."""
 
-LARGEST_INTEGER = 12
+LARGEST_SIMPLE_INTEGER = 12
 """Largest denominator, and largest integer, that counts as simple."""
 
-COINCIDENCE_CHANCE = 0.1
+FRACTION_CHANCE = 0.1
 """Share of all numbers that may lie within the tolerance of a simple fraction by chance.
 
 Bounds the denominators."""
@@ -89,7 +89,7 @@ def sparse_basis(
     # Twice the spectral norm of a random matrix with entries of this size; of one row, its length.
     spectral = math.sqrt(n * n - d) + (math.sqrt(d) if d > 1 else 0.0)
     allowed = max(100 * ROUNDING_ENTRY, 2 * noise * spectral)
-    for deviations in DEVIATIONS:
+    for deviations in ENTRY_DEVIATIONS:
         rounded = _rounded(echelon, deviations * noise * spread)
         matrices = _presentable(_eliminate(rounded)).reshape(d, n, n).swapaxes(1, 2)
         image = torch.from_numpy(axes @ matrices @ back)
@@ -149,9 +149,9 @@ def _rounded(echelon: Rows, error: Rows) -> Rows:
     """Entries replaced by the simplest fraction within their error."""
     tolerance = np.maximum(error.clip(max=0.25), ROUNDING_ENTRY * _largest(echelon))
     rounded, pending = echelon.copy(), np.ones_like(echelon, dtype=bool)
-    for denominator in range(1, LARGEST_INTEGER + 1):
+    for denominator in range(1, LARGEST_SIMPLE_INTEGER + 1):
         near = (echelon * denominator).round() / denominator
-        telling = (denominator == 1) | (denominator**2 * tolerance <= COINCIDENCE_CHANCE)
+        telling = (denominator == 1) | (denominator**2 * tolerance <= FRACTION_CHANCE)
         fits = pending & telling & (abs(echelon - near) <= tolerance)
         rounded, pending = np.where(fits, near, rounded), pending & ~fits
     return rounded
@@ -188,7 +188,7 @@ def _presentable(rows: Rows) -> Rows:
     """Integers where possible, with signs and order that do not depend on the basis."""
     scaled: list[np.ndarray] = []
     for row in rows / _largest(rows):
-        for size in range(1, LARGEST_INTEGER + 1):
+        for size in range(1, LARGEST_SIMPLE_INTEGER + 1):
             if (abs(row * size - (row * size).round()) <= ROUNDING_ENTRY).all():
                 row = (row * size).round()
                 break

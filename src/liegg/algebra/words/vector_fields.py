@@ -4,22 +4,24 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from jaxtyping import Num
 from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError
+from liegg.algebra.subspace import checked_matrix
 from liegg.algebra.words.latex import number_latex, symbol_latex
-from liegg.algebra.words.wording import CONSTANTS, SUBSCRIPTS, coordinate_names
+from liegg.algebra.words.wording import CONSTANTS, SUBSCRIPTS, coordinate_names, signed_sum
 
-MAX_TERMS = 24
+SHOWN_TERMS = 24
 """Terms that are written; of more, the largest, and dots."""
 
-DIGITS = 3
+FIELD_DIGITS = 3
 """Significant digits of a coefficient."""
 
-SMALLEST, LARGEST = 1e-4, 1e6
+SMALLEST_PLAIN, LARGEST_PLAIN = 1e-4, 1e6
 """Coefficients outside are written with a power of ten."""
 
 SIMPLE_NAME = re.compile(r"[^\W\d_][\w′'.]*")
@@ -78,18 +80,16 @@ def vector_field(
         >>> [vector_field(h, coordinates=("x", "y"), homogeneous=True) for h in se(2)]
         ['x ∂y − y ∂x', '∂x', '∂y']
     """
-    n = _side(generator, homogeneous)
-    names = coordinate_names(n, coordinates)
-    found, more = _terms(generator, names, homogeneous, tolerance)
+    terms, names, more = _terms(generator, coordinates, homogeneous, tolerance)
     named = coordinates is not None
     symbols = [name if SIMPLE_NAME.fullmatch(name) else f"[{name}]" for name in names]
-    pieces = []
-    for term in found:
-        along = symbols[term.along] if named else _subscript(term.along)
+    words = []
+    for term in terms:
+        along = symbols[term.along] if named else str(term.along + 1).translate(SUBSCRIPTS)
         factor = "" if term.factor is None else symbols[term.factor] + " " * named
-        size = number_text(abs(term.coefficient))
-        pieces.append(f"{'' if size == '1' else f'{size} '}{factor}∂{along}")
-    return _signed(found, pieces, "−") + " + …" * more
+        words.append((term.coefficient, f"{factor}∂{along}"))
+    text = signed_sum(words, number_text)
+    return (text or "0") + " + …" * more
 
 
 @checked()
@@ -108,27 +108,16 @@ def vector_field_latex(
     >>> print(vector_field_latex(so(2)[0] / 3, coordinates=("m1", "speed")))
     \tfrac{1}{3} m_1 \partial_{\mathrm{speed}} - \tfrac{1}{3} \mathrm{speed} \partial_{m_1}
     """
-    n = _side(generator, homogeneous)
-    names = coordinate_names(n, coordinates)
-    found, more = _terms(generator, names, homogeneous, tolerance)
+    terms, names, more = _terms(generator, coordinates, homogeneous, tolerance)
     symbols = [symbol_latex(name) for name in names]
-    pieces = []
-    for term in found:
+    words = []
+    for term in terms:
         along = symbols[term.along] if coordinates is not None else str(term.along + 1)
         along = along if len(along) == 1 else f"{{{along}}}"
         factor = "" if term.factor is None else f"{symbols[term.factor]} "
-        size = _number_latex(abs(term.coefficient))
-        pieces.append(rf"{'' if size == '1' else f'{size} '}{factor}\partial_{along}")
-    return _signed(found, pieces, "-") + r" + \ldots" * more
-
-
-def _signed(terms: list[Term], pieces: list[str], minus: str) -> str:
-    """The sum of the terms, which are written without their signs; 0 for none."""
-    text = ""
-    for term, piece in zip(terms, pieces, strict=True):
-        sign = minus if term.coefficient < 0 else "+" if text else ""
-        text += f" {sign} {piece}" if text else f"{sign}{piece}"
-    return text or "0"
+        words.append((term.coefficient, rf"{factor}\partial_{along}"))
+    text = signed_sum(words, _number_latex, "-")
+    return (text or "0") + r" + \ldots" * more
 
 
 def number_text(value: float) -> str:
@@ -143,51 +132,33 @@ def number_text(value: float) -> str:
     ... )
     ('1', '0.707', '12', '1230', '3e-07')
     """
-    if not SMALLEST <= value < LARGEST:
-        return f"{value:.{DIGITS}g}"
-    rounded = float(f"{value:.{DIGITS}g}")
-    return (
-        f"{rounded:.{_decimals(value)}f}".rstrip("0").rstrip(".")
-        if rounded % 1
-        else f"{rounded:.0f}"
+    if not SMALLEST_PLAIN <= value < LARGEST_PLAIN:
+        return f"{value:.{FIELD_DIGITS}g}"
+    return np.format_float_positional(
+        value, precision=FIELD_DIGITS, unique=False, fractional=False, trim="-"
     )
 
 
 def _number_latex(value: float) -> str:
     """The same as LaTeX; simple fractions and their roots exactly."""
-    if SMALLEST <= value < LARGEST:
-        return number_latex(value, digits=_decimals(value))
-    mantissa, _, exponent = f"{value:.{DIGITS - 1}e}".partition("e")
+    if SMALLEST_PLAIN <= value < LARGEST_PLAIN:
+        exponent = int(f"{value:e}".partition("e")[2])
+        return number_latex(value, digits=max(0, FIELD_DIGITS - 1 - exponent))
+    mantissa, _, exponent = f"{value:.{FIELD_DIGITS - 1}e}".partition("e")
     return rf"{float(mantissa):g} \cdot 10^{{{int(exponent)}}}"
 
 
-def _decimals(value: float) -> int:
-    """Decimals that leave three significant digits."""
-    exponent = int(f"{value:e}".partition("e")[2])
-    return max(0, DIGITS - 1 - exponent)
-
-
-def _side(generator: Tensor, homogeneous: bool) -> int:
-    """Number of coordinates; raise `ArgumentError` unless the generator is a real square matrix."""
-    square = generator.ndim == 2 and generator.shape[0] == generator.shape[1]
-    if not square or generator.is_complex() or not bool(generator.isfinite().all()):
-        raise ArgumentError(
-            f"the generator has shape {tuple(generator.shape)} and is {generator.dtype}; expected one "
-            "real matrix [n, n] of finite numbers."
-        )
-    if homogeneous and (not len(generator) or bool(generator[-1].any())):
+def _terms(
+    generator: Tensor, coordinates: Sequence[str] | None, homogeneous: bool, tolerance: float
+) -> tuple[list[Term], tuple[str, ...], bool]:
+    """Terms of the field, column by column and constants last; the names; whether more are left out."""
+    matrix = checked_matrix(generator, "generator").detach().cpu()
+    if homogeneous and (not len(matrix) or bool(matrix[-1].any())):
         raise ArgumentError(
             "the last row of the generator is not zero; expected zeros, as homogeneous matrices have."
         )
-    return len(generator) - homogeneous
-
-
-def _terms(
-    generator: Tensor, names: Sequence[str], homogeneous: bool, tolerance: float
-) -> tuple[list[Term], bool]:
-    """Terms of the field, column by column and constants last; and whether more are left out."""
-    matrix = generator.detach().to("cpu", torch.float64)
-    n = len(names)
+    n = len(matrix) - homogeneous
+    names = coordinate_names(n, coordinates)
     constant = [i for i, name in enumerate(names) if not homogeneous and name in CONSTANTS]
     # The axes of a product that are always 1 do not move; if they do, they are not.
     constant = [] if bool(matrix[constant].any()) else constant
@@ -196,13 +167,9 @@ def _terms(
     values = torch.cat([matrix[:n, columns], shift[:, None]], dim=1)
     largest = float(values.abs().max()) if values.numel() else 0.0
     kept = (values.abs() > tolerance * largest) & (values != 0)
-    if more := int(kept.sum()) > MAX_TERMS:
-        least = values.abs().flatten().sort(descending=True).values[MAX_TERMS - 1]
+    if more := int(kept.sum()) > SHOWN_TERMS:
+        least = values.abs().flatten().sort(descending=True).values[SHOWN_TERMS - 1]
         kept &= values.abs() >= least
     factors = [*columns, None]
-    places = kept.mT.nonzero().tolist()[:MAX_TERMS]
-    return [Term(float(values[i, j]), factors[j], i) for j, i in places], more
-
-
-def _subscript(place: int) -> str:
-    return str(place + 1).translate(SUBSCRIPTS)
+    places = kept.mT.nonzero().tolist()[:SHOWN_TERMS]
+    return [Term(float(values[i, j]), factors[j], i) for j, i in places], names, more

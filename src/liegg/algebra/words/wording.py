@@ -1,6 +1,6 @@
 """Names of coordinates, numbers and directions as they are written by hand."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from jaxtyping import Float
@@ -11,6 +11,12 @@ Vector = Float[np.ndarray, " m"]
 
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 """Digits of the default names x₁, x₂ and so on."""
+
+SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+"""Digits of the dimension in R², R³ and so on."""
+
+PLAIN_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789" * 2)
+"""From the digits of indices and exponents back to plain ones."""
 
 CONSTANTS = {"1": ("translation", "along"), "1 (offset)": ("offset", "of")}
 """Names of the axes of a product that are always 1, and what a motion along them is called."""
@@ -106,10 +112,28 @@ def combination(values: Sequence[float], words: Sequence[str], tolerance: float)
     scaled = [value / largest if first > 0 else -value / largest for value in values]
     terms = [pair for pair in zip(scaled, words, strict=True) if abs(pair[0]) > tolerance]
     shown = terms if len(terms) <= 6 else sorted(terms, key=lambda term: -abs(term[0]))[:5]
-    text = ""
-    for value, word in shown:
-        sign = ("−" if value < 0 else "") if not text else (" − " if value < 0 else " + ")
-        factor = number(abs(value))
-        text += f"{sign}{word}" if factor == "1" else f"{sign}{factor} {word}"
+    text = signed_sum(shown, number)
     rest = len(terms) - len(shown)
     return f"{text} and {rest} smaller terms" if rest else text
+
+
+def signed_sum(
+    terms: Iterable[tuple[float, str]], write: Callable[[float], str], minus: str = "−"
+) -> str:
+    """The sum of coefficients times words; empty for no terms.
+
+    Args:
+        terms: coefficients, and what they multiply.
+        write: writes a positive coefficient; one that is written as 1 is left out.
+        minus: the minus sign.
+
+    Examples:
+        >>> signed_sum([(-1.0, "x"), (0.5, "y")], number)
+        '−x + 0.5 y'
+    """
+    text = ""
+    for value, word in terms:
+        sign, size = minus if value < 0 else "+", write(abs(value))
+        lead = f" {sign} " if text else sign.removeprefix("+")
+        text += lead + (word if size == "1" else f"{size} {word}")
+    return text
