@@ -14,6 +14,7 @@ from liegg.studies.error_rates.cases import (
     Case,
     Function,
     normal,
+    nothing,
     perceptron,
     pick,
     product,
@@ -110,6 +111,14 @@ def function(
     )
 
 
+def nonlinear_function(
+    inputs: int, outputs: int, generator: torch.Generator, *, dtype: torch.dtype = torch.float64
+) -> Function:
+    """A random function of a clearly nonlinear kind."""
+    kind = pick(("weights × 2.5", "cubic polynomial"), generator)
+    return function(kind, inputs, outputs, generator, dtype=dtype)
+
+
 def asymmetric(index: int, *, seed: int = 0) -> Case:
     """The case with this index: kinds in turn, everything else at random.
 
@@ -125,15 +134,7 @@ def asymmetric(index: int, *, seed: int = 0) -> Case:
     dtype, action = pick(DTYPES, generator), pick((Linear, Affine), generator)
     model = function(kind, n * copies, outputs, generator, dtype=dtype)
     data = normal(samples, n * copies, generator, dtype)
-    return Case(
-        "asymmetric",
-        kind,
-        model,
-        data,
-        action(n, copies=copies),
-        torch.zeros(0, n, n, dtype=torch.float64),
-        outputs,
-    )
+    return Case("asymmetric", kind, model, data, action(n, copies=copies), nothing(n), outputs)
 
 
 def region(name: str, samples: int, n: int, generator: torch.Generator) -> Float[Tensor, "b n"]:
@@ -180,9 +181,6 @@ def confined(index: int, *, seed: int = 0) -> Case:
         pick((500, 1000, 2000), generator),
     )
     dtype = pick((torch.float64, torch.float32), generator)
-    kind = pick(("weights × 2.5", "cubic polynomial"), generator)
-    model = function(kind, n, outputs, generator, dtype=dtype)
+    model = nonlinear_function(n, outputs, generator, dtype=dtype)
     data = region(name, samples, n, generator).to(dtype)
-    return Case(
-        "confined", name, model, data, Linear(n), torch.zeros(0, n, n, dtype=torch.float64), outputs
-    )
+    return Case("confined", name, model, data, Linear(n), nothing(n), outputs)

@@ -17,6 +17,9 @@ T = TypeVar("T")
 ACTIVATIONS: dict[str, Function] = {"tanh": torch.tanh, "swish": torch.nn.functional.silu}
 """Analytic ones, so that a random network is an analytic function."""
 
+GAIN = 2.5
+"""Factor of the default weights that makes a network clearly nonlinear on unit data."""
+
 DTYPES = (torch.float64, torch.float64, torch.float32, torch.float32, torch.bfloat16)
 SAMPLES = (200, 500, 1000, 2000, 5000)
 """Precisions and numbers of samples, one of which a case takes at random."""
@@ -115,6 +118,13 @@ def perceptron(
     return Perceptron(weights, biases, activation)
 
 
+def tanh_network(
+    sizes: tuple[int, ...], generator: torch.Generator, dtype: torch.dtype = torch.float64
+) -> Perceptron:
+    """A clearly nonlinear network with random weights."""
+    return perceptron(sizes, generator, gain=GAIN, activation="tanh", dtype=dtype)
+
+
 def normal(
     samples: int, width: int, generator: torch.Generator, dtype: torch.dtype = torch.float64
 ) -> Float[Tensor, "b x"]:
@@ -125,3 +135,8 @@ def normal(
 def pick(options: tuple[T, ...], generator: torch.Generator) -> T:
     """One of some options at random."""
     return options[int(torch.randint(len(options), (), generator=generator))]
+
+
+def nothing(side: int) -> Float[Tensor, "0 m m"]:
+    """The algebra of a function without symmetry."""
+    return torch.zeros(0, side, side, dtype=torch.float64)

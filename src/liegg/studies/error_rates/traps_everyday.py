@@ -1,31 +1,34 @@
 """Traps of everyday models and data: heads, features and samples as they come from practice."""
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
-from liegg.studies.error_rates.cases import Function, normal, perceptron, pick
-from liegg.studies.error_rates.traps_record import POPULATION, Maker, Trap, more, nothing, unit
-
-SAMPLES = (300, 500, 1000)
-
-Draw = Callable[[int, torch.Generator], Tensor]
-"""Draws samples of a distribution."""
+from liegg.studies.error_rates.cases import (
+    Function,
+    normal,
+    nothing,
+    perceptron,
+    pick,
+    tanh_network,
+)
+from liegg.studies.error_rates.traps_record import (
+    TRAP_SAMPLES,
+    Draw,
+    Maker,
+    Trap,
+    drawn,
+    more,
+    normal_draws,
+    unit,
+)
 
 
 def radial(n: int, outputs: int, generator: torch.Generator) -> Function:
     """A network of the squared length."""
-    head = perceptron((1, 16, outputs), generator, gain=2.5, activation="tanh")
+    head = tanh_network((1, 16, outputs), generator)
     return lambda x: head(x.square().sum(1, keepdim=True) / n)
-
-
-def drawn(draw: Draw, generator: torch.Generator) -> Callable[[], Tensor]:
-    """A population of a distribution, drawn when it is needed."""
-    seed = int(torch.randint(2**31, (), generator=generator))
-    return lambda: draw(POPULATION, torch.Generator().manual_seed(seed))
 
 
 def everyday(
@@ -43,7 +46,7 @@ def everyday(
     """A function of one vector with so(n), nearly so, or without any."""
     return Trap(
         model=model,
-        data=draw(samples or pick(SAMPLES, generator), generator),
+        data=draw(samples or pick(TRAP_SAMPLES, generator), generator),
         action=Linear(n),
         algebra=catalog.so(n) if symmetric else nothing(n),
         broken=catalog.so(n) if broken else None,
@@ -54,15 +57,10 @@ def everyday(
     )
 
 
-def normal_draws(n: int) -> Draw:
-    """Draws of normal numbers."""
-    return lambda count, generator: normal(count, n, generator)
-
-
 def either(n: int, outputs: int, generator: torch.Generator, index: int) -> tuple[Function, bool]:
     """A function of the length, or a network without symmetry, in turns."""
     if index % 2:
-        return perceptron((n, 24, 24, outputs), generator, gain=2.5, activation="tanh"), False
+        return tanh_network((n, 24, 24, outputs), generator), False
     return radial(n, outputs, generator), True
 
 
@@ -180,18 +178,14 @@ def phases(generator: torch.Generator, index: int) -> Trap:
     """A periodic function of a difference of two phases, with or without one phase alone."""
     strength = (0.0, 0.01, 0.3)[index % 3]
     order, width = 1 + index % 4, pick((0.5, 3.0, 30.0), generator)
-
-    def model(x: Tensor) -> Tensor:
-        return torch.cos(order * (x[:, 0] - x[:, 1])) + strength * torch.sin(x[:, 0])
-
     algebra = unit(3, (0, 0), (0, 1), (0, 2)) + unit(3, (1, 0), (1, 1), (1, 2))
 
     def draw(count: int, drawn: torch.Generator) -> Tensor:
         return width * (2 * torch.rand(count, 2, generator=drawn, dtype=torch.float64) - 1)
 
     return Trap(
-        model=model,
-        data=draw(pick(SAMPLES, generator), generator),
+        model=lambda x: torch.cos(order * (x[:, 0] - x[:, 1])) + strength * torch.sin(x[:, 0]),
+        data=draw(pick(TRAP_SAMPLES, generator), generator),
         action=Affine(2),
         algebra=nothing(3) if strength else algebra,
         broken=algebra if strength == 0.01 else None,
@@ -205,8 +199,8 @@ def scales_of_copies(generator: torch.Generator, index: int) -> Trap:
     """Two vectors of very different lengths; the small one alone may break the rotations."""
     n, ratio = 3, (1e-1, 1e-2, 1e-3)[index % 3]
     symmetric = index % 2 == 0
-    head = perceptron((3, 16, 1), generator, gain=2.5, activation="tanh")
-    other = perceptron((n, 16, 1), generator, gain=2.5, activation="tanh")
+    head = tanh_network((3, 16, 1), generator)
+    other = tanh_network((n, 16, 1), generator)
 
     def model(x: Tensor) -> Tensor:
         large, small = x[:, :n], x[:, n:] / ratio
@@ -219,7 +213,7 @@ def scales_of_copies(generator: torch.Generator, index: int) -> Trap:
 
     return Trap(
         model=model,
-        data=draw(pick(SAMPLES, generator), generator),
+        data=draw(pick(TRAP_SAMPLES, generator), generator),
         action=Linear(n, copies=2),
         algebra=catalog.so(n) if symmetric else nothing(n),
         label=f"1 : {ratio:g}",
@@ -231,8 +225,8 @@ def scales_of_copies(generator: torch.Generator, index: int) -> Trap:
 def one_bad_component(generator: torch.Generator, index: int) -> Trap:
     """A vector that rotates with the input, but for an error in one component."""
     n, strength = 3, (0.0, 0.01, 0.1, 1.0)[index % 4]
-    head = perceptron((1, 16, 1), generator, gain=2.5, activation="tanh")
-    other = perceptron((n, 16, 1), generator, gain=2.5, activation="tanh")
+    head = tanh_network((1, 16, 1), generator)
+    other = tanh_network((n, 16, 1), generator)
     last = torch.tensor([0.0, 0.0, 1.0]).double()
 
     def model(x: Tensor) -> Tensor:
@@ -241,7 +235,7 @@ def one_bad_component(generator: torch.Generator, index: int) -> Trap:
 
     return Trap(
         model=model,
-        data=normal(pick(SAMPLES, generator), n, generator),
+        data=normal(pick(TRAP_SAMPLES, generator), n, generator),
         action=Linear(n),
         output_action=Linear(n),
         algebra=nothing(n) if strength else catalog.so(n),

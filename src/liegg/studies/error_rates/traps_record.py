@@ -12,8 +12,15 @@ from torch import Tensor
 from liegg.actions import Action
 from liegg.studies.error_rates.cases import Function, normal
 
+TRAP_SAMPLES = (300, 500, 1000)
+FEWER_SAMPLES = (200, 500, 1000)
+"""Numbers of samples, one of which a trap takes at random."""
+
 POPULATION = 6000
 """Samples of the population, from which the true defects are computed."""
+
+Draw = Callable[[int, torch.Generator], Tensor]
+"""Draws a number of samples of a distribution."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -80,11 +87,6 @@ def matches(name: str, right: tuple[str, ...]) -> bool:
     return any(fnmatchcase(given, one) for given in (name, name.split(", ")[0]) for one in right)
 
 
-def nothing(side: int) -> Float[Tensor, "0 m m"]:
-    """The algebra of a function without symmetry."""
-    return torch.zeros(0, side, side, dtype=torch.float64)
-
-
 def unit(side: int, *places: tuple[int, int]) -> Float[Tensor, "d m m"]:
     """Matrices with a single one each.
 
@@ -98,10 +100,22 @@ def unit(side: int, *places: tuple[int, int]) -> Float[Tensor, "d m m"]:
     return matrices
 
 
-def more(width: int, generator: torch.Generator, samples: int = POPULATION) -> Callable[[], Tensor]:
-    """A population of standard normal samples, drawn when it is needed."""
+def drawn(
+    draw: Draw, generator: torch.Generator, samples: int = POPULATION
+) -> Callable[[], Tensor]:
+    """A population of a distribution, drawn when it is needed."""
     seed = int(torch.randint(2**31, (), generator=generator))
-    return lambda: normal(samples, width, torch.Generator().manual_seed(seed))
+    return lambda: draw(samples, torch.Generator().manual_seed(seed))
+
+
+def normal_draws(width: int) -> Draw:
+    """Draws of standard normal numbers."""
+    return lambda count, generator: normal(count, width, generator)
+
+
+def more(width: int, generator: torch.Generator, samples: int = POPULATION) -> Callable[[], Tensor]:
+    """A population of standard normal samples."""
+    return drawn(normal_draws(width), generator, samples)
 
 
 def uniform(
