@@ -10,8 +10,7 @@ import time
 from pathlib import Path
 
 from liegg.studies.error_rates.tally import Row
-from liegg.studies.error_rates.traps_catalog import FAMILIES, cases
-from liegg.studies.error_rates.traps_run import judge_all
+from liegg.studies.error_rates.traps_catalog import FAMILIES, cases, judge_all
 from liegg.studies.provenance import provenance, write_json
 from liegg.studies.traps import summary, table
 

@@ -5,14 +5,17 @@ Functions, networks and data with known answers, made to mislead a rule that cou
 
 import os
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
+from liegg.discovery.discover import discover
 from liegg.polarization import launcher
 from liegg.studies import ensemble
-from liegg.studies.error_rates import traps_cliff, traps_run
+from liegg.studies.error_rates.broken import broken
+from liegg.studies.error_rates.judgement import shortened
 from liegg.studies.error_rates.tally import Row
-from liegg.studies.error_rates.traps_catalog import cases
-from liegg.studies.error_rates.traps_judgement import VERDICTS
+from liegg.studies.error_rates.traps_catalog import cases, judge_all, tally, tally_by
+from liegg.studies.error_rates.traps_judgement import VERDICTS, claims
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,9 @@ class Extent:
 QUICK = Extent(each=1, sweeps=1, steps=4, seed=0)
 """Takes seconds."""
 
+STORED_DIRECTIONS = 6
+"""Directions whose defects are stored for each step."""
+
 
 def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     """Compute the results of the study, in as many processes as there are cores.
@@ -51,34 +57,80 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
         return {}
     extent = QUICK if quick else Extent()
     keys = cases(extent.seed, each=extent.each)
-    rows = traps_run.judge_all(
+    rows = judge_all(
         keys,
         processes=1 if quick else os.cpu_count() or 1,
         finished=lambda _: how.report("traps", 1, len(keys)),
     )
-    sweeps = [
-        traps_cliff.sweep(steps=extent.steps, seed=1000 * extent.seed + i)
-        for i in range(extent.sweeps)
-    ]
+    sweeps = [sweep(steps=extent.steps, seed=1000 * extent.seed + i) for i in range(extent.sweeps)]
     return {
         "seeds": [extent.seed],
         "cases": rows,
         "sweeps": sweeps,
-        "cliff": [traps_cliff.flickers(sweep, dimension=3) for sweep in sweeps],
+        "cliff": [flickers(rows) for rows in sweeps],
         **summary(rows),
+    }
+
+
+def sweep(*, steps: int, samples: int = 1000, seed: int = 0) -> list[Row]:
+    """Break so(3) step by step: its count and its name should change once, or not at all.
+
+    Analyses an invariant function plus ε times another one on the same samples, ε from 0 to 1.
+
+    Args:
+        steps: number of strengths.
+        samples: number of samples.
+        seed: seed of both functions.
+    """
+    data = broken("so(3)", 0.0, samples, seed=seed).data
+    rows = []
+    for step in range(steps):
+        strength = step / max(steps - 1, 1)
+        case = broken("so(3)", strength, samples, seed=seed)
+        sym = discover(case.model, data, case.action)
+        found = claims(sym)
+        rows.append(
+            {
+                "strength": shortened(strength),
+                "count": len(found[-1].coefficients) if found else 0,
+                "name": found[-1].name if found else "",
+                "sure": found[-1].sure if found else False,
+                "grades": list(sym.decision.grades[:STORED_DIRECTIONS]),
+                "defects": [shortened(value) for value in sym.defects[:STORED_DIRECTIONS].tolist()],
+            }
+        )
+    return rows
+
+
+def flickers(rows: list[Row]) -> dict[str, int]:
+    """How a count behaves along a sweep.
+
+    Returns:
+        `changes` of the count; `partial`, counts that are neither zero nor three, the dimension of
+        so(3); `names`, different names of the algebra where it was counted.
+
+    >>> rows = [
+    ...     {"count": 3, "name": "so(3)"},
+    ...     {"count": 2, "name": ""},
+    ...     {"count": 3, "name": "so(3)"},
+    ... ]
+    >>> flickers(rows)
+    {'changes': 2, 'partial': 1, 'names': 1}
+    """
+    counts = [row["count"] for row in rows]
+    return {
+        "changes": sum(one != other for one, other in pairwise(counts)),
+        "partial": sum(count not in (0, 3) for count in counts),
+        "names": len({row["name"] for row in rows if row["count"] == 3}),
     }
 
 
 def summary(rows: list[Row]) -> dict[str, Any]:
     """Verdicts in total, of every theme and of every family."""
-    themes = dict.fromkeys(row["theme"] for row in rows)
     return {
-        "total": traps_run.tally(rows),
-        "themes": {
-            theme: traps_run.tally([row for row in rows if row["theme"] == theme])
-            for theme in themes
-        },
-        "families": traps_run.by_family(rows),
+        "total": tally(rows),
+        "themes": tally_by("theme", rows),
+        "families": tally_by("family", rows),
     }
 
 
