@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from liegg.studies.ensemble import Classification, Member, Schedule, train
-from liegg.studies.ensemble.checkpoint import Checkpoint
+from liegg.studies.ensemble.training import Checkpoint
 
 SIZES = [(2, 8, 8, 3), (2, 5, 5, 3), (2, 11, 7, 3)]
 MEMBERS = [Member(sizes, seed, 96, 8) for seed, sizes in enumerate(SIZES, start=1)]

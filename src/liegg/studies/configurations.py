@@ -34,9 +34,6 @@ def grid(
         counts: requested numbers of parameters.
         depths: numbers of hidden layers.
         seeds: one network of each configuration per seed.
-
-    Raises:
-        ArgumentError: no network has that few parameters.
     """
     return [
         {

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from liegg._utils.errors import ArgumentError
 from liegg._utils.random import STRIDE, splitmix64
 from liegg.studies.ensemble import (
     Classification,
@@ -20,8 +19,7 @@ from liegg.studies.ensemble import (
     initialise,
     train,
 )
-from liegg.studies.ensemble.checkpoint import Checkpoint
-from liegg.studies.ensemble.training import permutations
+from liegg.studies.ensemble.training import Checkpoint, permutations
 
 SIZES = [(2, 8, 8, 3), (2, 5, 5, 3), (2, 11, 7, 3)]
 SCHEDULE = Schedule(batch_size=20, rate=1e-2)
@@ -230,21 +228,6 @@ def test_a_killed_run_resumes_to_the_same_networks(kind: str, last: int) -> None
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-9)
 
 
-def test_settings_that_make_no_sense_are_refused() -> None:
-    for settings in ((0, 1e-3, 0), (1, 0.0, 0), (1, 1e-3, -1)):
-        with pytest.raises(ArgumentError, match="expected a batch size of 1 or more"):
-            Schedule(*settings)
-    with pytest.raises(ArgumentError, match=r"expected \[17, 50, 64, 50\] samples"):
-        train(UNEVEN[:3], regression(UNEVEN), SCHEDULE, dtype=torch.float64)
-
-
-def test_networks_that_do_not_fit_the_images_are_refused() -> None:
-    uneven = [Member(SIZES[0], 1, 96, 2), Member(SIZES[0], 2, 96, 3)]
-    for some in (uneven, [Member(SIZES[0], 1, 97, 2)]):
-        with pytest.raises(ArgumentError, match=r"expected 96 samples"):
-            train(some, problem(), SCHEDULE, dtype=torch.float64)
-
-
 def test_training_begins_with_given_weights_and_leaves_frozen_ones_alone() -> None:
     start = initialise(SIZES, [9 + seed for seed in range(3)]).to(dtype=torch.float64)
     before = [leaf.clone() for leaf in start.leaves]
@@ -271,16 +254,6 @@ def test_training_begins_with_given_weights_and_leaves_frozen_ones_alone() -> No
         if now > accuracy:
             best, accuracy = copy.deepcopy(network), now
     close(found.stack.network(1), best)
-
-
-def test_frozen_layers_and_given_weights_are_checked() -> None:
-    with pytest.raises(ArgumentError, match="frozen=3 layers of 3"):
-        train(members(1), problem(), Schedule(frozen=3), dtype=torch.float64)
-    other = initialise([(2, 4, 4, 3)], [0])
-    with pytest.raises(
-        ArgumentError, match=r"start has networks with widths \(\(2, 4, 4, 3\),\); expected"
-    ):
-        train(members(1), problem(), SCHEDULE, start=other, dtype=torch.float64)
 
 
 # The order of samples: permutations that depend on seed and epoch alone, and look random
