@@ -22,6 +22,10 @@ windows are evaluated.
 WINDOWS = {"1-5": (1, 5), "2-6": (2, 6)}
 """Both ways to count, the first being that of the study."""
 
+MAIN_WINDOW, OTHER_WINDOW = WINDOWS
+SHALLOWEST, DEEPEST = WINDOWS[MAIN_WINDOW]
+"""Hidden layers of the main window, whose correlations decide."""
+
 QUICK_EPOCHS = 40
 
 

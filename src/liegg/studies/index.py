@@ -7,7 +7,7 @@ from typing import Any
 from liegg._utils.atomic_write import write_text
 from liegg._utils.errors import MissingExtraError
 from liegg.studies.claims.evaluation import DAMAGE, damaged, evaluate
-from liegg.studies.claims.text import by_claim, tally
+from liegg.studies.claims.record import by_claim, tally
 from liegg.studies.provenance import read_results
 
 

@@ -1,7 +1,6 @@
 """Run the studies: from a study's name to stored results and figures, resuming interrupted runs."""
 
 import contextlib
-import json
 import time
 from collections.abc import Callable
 from importlib import import_module
@@ -147,9 +146,9 @@ def write_claims(out: str | Path) -> dict[str, Any]:
             f"{out} holds no results of any study. Type `liegg reproduce all --out {out}`, or name "
             "another folder."
         )
-    claims.write(out)
+    stored = claims.write(out)
     index.write_index(out)
-    return json.loads((Path(out) / "claims.json").read_text(encoding="utf-8"))
+    return stored
 
 
 def table(study: str, results: dict[str, Any]) -> str:

@@ -7,13 +7,7 @@ import numpy as np
 
 from liegg.studies.claims.record import Claim, Outcome, Results, TooFewError
 from liegg.studies.claims.statistics import LEVEL, chance, rank_correlation, smaller, two_digits
-from liegg.studies.configurations import WINDOWS
-
-WINDOW, OTHER_WINDOW = WINDOWS
-"""The window whose correlations decide, and the one that is reported as well."""
-
-SHALLOWEST, DEEPEST = WINDOWS[WINDOW]
-"""Hidden layers of the main window."""
+from liegg.studies.configurations import DEEPEST, MAIN_WINDOW, OTHER_WINDOW, SHALLOWEST
 
 SUFFICIENT = 100_000
 """Parameters from which on a network counts as sufficiently parameterized.
@@ -123,11 +117,11 @@ def smallest_cell(nets: np.recarray) -> str:
 def correlation(results: Results, reading: str, *, quantity: Quantity) -> Outcome:
     """Pearson's correlation with the test accuracy is negative, as stored."""
     stored = results["configurations"]["correlations"].get(reading, {})
-    if WINDOW not in stored:
+    if MAIN_WINDOW not in stored:
         raise TooFewError(
             f"too few networks with {SHALLOWEST} to {DEEPEST} hidden layers: no correlation is stored"
         )
-    rho, p = (stored[WINDOW][quantity][key] for key in ("rho", "p"))
+    rho, p = (stored[MAIN_WINDOW][quantity][key] for key in ("rho", "p"))
     ours = f"ρ = {rho:.2f}, {chance(p)}"
     if OTHER_WINDOW in stored:
         beside = stored[OTHER_WINDOW][quantity]

@@ -6,9 +6,7 @@ import numpy as np
 
 from liegg.studies.claims.record import ONE, RETRIEVED, Claim, Outcome, Results, TooFewError
 from liegg.studies.claims.statistics import rank_correlation, two_digits
-
-SO5_DIMENSION = 10
-"""Dimension of so(5)."""
+from liegg.studies.o5 import SO5_DIMENSION
 
 SMALL_BIAS = 0.02
 """Bias that counts as zero for a trained network; the paper's published code has 0.009."""

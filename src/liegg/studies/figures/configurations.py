@@ -16,14 +16,8 @@ from matplotlib.lines import Line2D
 
 from liegg.report.numbers import number, power_of_ten
 from liegg.report.plots import FOUND, MUTED, OTHER
-from liegg.studies.configurations import cell_means, value_of
+from liegg.studies.configurations import DEEPEST, MAIN_WINDOW, cell_means, value_of
 from liegg.studies.figures.style import OUTPUT_READINGS, finish, frame, with_panels
-
-DEEPEST = 5
-"""Hidden layers of the deepest networks of the main grid."""
-
-WINDOW = f"1-{DEEPEST}"
-"""Name of the main grid among the correlations."""
 
 NAMES = {"variance": "symmetry variance", "bias": "SO(2) bias"}
 """Quantities that are drawn, and their names in titles."""
@@ -269,7 +263,7 @@ def _correlation(results: dict[str, Any], quantity: str, reading: str) -> dict[s
 
     Where nothing varies, a p of 1 is stored.
     """
-    correlation = results["correlations"].get(reading, {}).get(WINDOW, {}).get(quantity)
+    correlation = results["correlations"].get(reading, {}).get(MAIN_WINDOW, {}).get(quantity)
     return None if correlation is None or correlation["p"] == 1 else correlation
 
 
