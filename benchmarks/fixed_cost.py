@@ -23,11 +23,10 @@ from torch import Tensor, nn
 import liegg
 from liegg._utils.threads import threads
 from liegg.actions import Action
-from liegg.studies.provenance import provenance, write_json
 from measure import in_process
+from result_files import options, store
 from scale import residual, timed
 
-HERE = Path(__file__).parent
 SAMPLES = (50, 200, 1000, 2000, 10_000)
 IMAGES = (8, 32, 128)
 
@@ -140,12 +139,8 @@ def one_call(count: int) -> dict[str, float]:
 
 def main() -> None:
     """Run, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few sizes, once, for a look")
+    parser = options(__doc__, "bench-fixed-cost.json", quick="few sizes, once, for a look")
     parser.add_argument("--call", type=int, help=argparse.SUPPRESS)
-    parser.add_argument(
-        "--out", type=Path, default=HERE.parent / "results" / "bench-fixed-cost.json"
-    )
     chosen = parser.parse_args()
     if chosen.call is not None:
         print(json.dumps(one_call(chosen.call)))
@@ -158,12 +153,8 @@ def main() -> None:
     results["cuda"] = [on_a_gpu(n, 1 if quick else 7) for n in images] if gpu else []
     results["busy"] = beside_others(1 if quick else 5)
     print(json.dumps(results, indent=1), flush=True)
-    stored = provenance(
-        "python benchmarks/fixed_cost.py",
-        seconds=time.perf_counter() - begin,
-        device="cuda" if gpu else "cpu",
-    )
-    write_json({**results, "provenance": stored}, chosen.out)
+    device = "cuda" if gpu else "cpu"
+    store(results, chosen.out, "python benchmarks/fixed_cost.py", begin=begin, device=device)
 
 
 if __name__ == "__main__":

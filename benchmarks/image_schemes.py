@@ -8,7 +8,6 @@ and translation among the six affine candidates.
     LIEGG_DATA=data python benchmarks/image_schemes.py --models models --photographs imagenet-sample
 """
 
-import argparse
 import json
 import math
 import time
@@ -25,9 +24,8 @@ from torch.nn.functional import pad, relu
 import liegg
 from liegg.actions.grid.stencils import SCHEMES, Scheme
 from liegg.studies import datasets
-from liegg.studies.provenance import provenance, write_json
+from result_files import options, store
 
-HERE = Path(__file__).parent
 IMAGES, PHOTOGRAPHS, DEFECTS = 48, 4, 32
 SHOWN: list[Scheme] = [s for s in SCHEMES if s != "paper"]  # its fields are per pixel
 DEGREE = math.pi / 180
@@ -154,11 +152,9 @@ def photographs(folder: Path, count: int) -> Tensor:
 
 def main() -> None:
     """Run, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="digits and random weights only")
+    parser = options(__doc__, "image-schemes.json", quick="digits and random weights only")
     parser.add_argument("--models", type=Path, help="folder with cifar10-resnet20.safetensors")
     parser.add_argument("--photographs", type=Path, help="folder of images, 224 × 224")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "image-schemes.json")
     chosen = parser.parse_args()
     begin = time.perf_counter()
     found: dict[str, Any] = {}
@@ -178,9 +174,8 @@ def main() -> None:
             found |= {name: responses(trained, x) for name, x in cases.items()}
             found["defects on CIFAR-10"] = defects(trained, cifar[:DEFECTS])
     print(json.dumps(found, indent=1))
-    seconds = time.perf_counter() - begin
     command = "python benchmarks/image_schemes.py --models MODELS --photographs PHOTOGRAPHS"
-    write_json(found | {"provenance": provenance(command, seconds=seconds)}, chosen.out)
+    store(found, chosen.out, command, begin=begin)
 
 
 if __name__ == "__main__":

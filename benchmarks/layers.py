@@ -22,10 +22,9 @@ from liegg.inputs.model import Model
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.plan import Plan
 from liegg.polarization.rows import polarize, together_on
-from liegg.studies.provenance import provenance, write_json
 from measure import alternating
+from result_files import RESULTS, store
 
-HERE = Path(__file__).parent
 SIDE = 32
 ACTION = liegg.Image("affine", shape=(3, SIDE, SIDE))
 
@@ -187,8 +186,7 @@ def main() -> None:
     print(json.dumps(results, indent=1))
     name = "bench-layers.json" if device.type == "cpu" else f"bench-layers-{device.type}.json"
     command = f"python benchmarks/layers.py --device {chosen.device}"
-    stored = provenance(command, seconds=time.perf_counter() - begin, device=chosen.device)
-    write_json(results | {"provenance": stored}, chosen.out or HERE.parent / "results" / name)
+    store(results, chosen.out or RESULTS / name, command, begin=begin, device=chosen.device)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 Compared are the product and the paper's formula written plainly (`dense.py`), on the same model and data.
 """
 
-import argparse
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -14,8 +13,8 @@ from torch import nn
 import liegg
 from dense import dense_rows, dense_spectrum
 from liegg.inputs.pieces import BATCH_SIZE
-from liegg.studies.provenance import provenance, write_json
 from measure import alternating, in_process
+from result_files import options, store
 
 HERE = Path(__file__).parent
 
@@ -102,9 +101,7 @@ def overhead(samples: int) -> dict[str, float]:
 
 def main() -> None:
     """Run, print a table, store the numbers."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "bench-core.json")
+    parser = options(__doc__, "bench-core.json", quick="small sizes, for a look")
     chosen = parser.parse_args()
     begin = time.perf_counter()
     sizes = (
@@ -127,8 +124,7 @@ def main() -> None:
         f"against one forward+backward: sum {cost['sum_ratio']:.2f}x ({cost['sum_ratio_512']:.2f}x of one in batches of 512), "
         f"each output {cost['each_ratio']:.2f}x"
     )
-    results["provenance"] = provenance("make bench", seconds=time.perf_counter() - begin)
-    write_json(results, chosen.out)
+    store(results, chosen.out, "make bench", begin=begin)
     print(f"stored in {chosen.out}")
 
 

@@ -4,7 +4,6 @@ One and two processes (gloo) read the same data in turns. What more of them woul
 three numbers from the same run: what does not depend on the samples, what each sample takes, what merging two processes takes.
 """
 
-import argparse
 import json
 import math
 import os
@@ -23,9 +22,8 @@ import torch.distributed as dist
 from torch import nn
 
 import liegg
-from liegg.studies.provenance import provenance, write_json
+from result_files import options, store
 
-HERE = Path(__file__).parent
 NUMBERS = 64
 AIM = 1.6
 """How many times faster two processes should be than one."""
@@ -152,9 +150,7 @@ def solve_and_decide(times: Times) -> dict[str, Any]:
 
 def main() -> None:
     """Run, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few samples, for a look")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "bench-scaling.json")
+    parser = options(__doc__, "bench-scaling.json", quick="few samples, for a look")
     chosen = parser.parse_args()
     sizes, rounds, repeats = (
         ([500, 1_000, 2_000], 1, 1) if chosen.quick else ([4_096, 100_000, 200_000], 3, 3)
@@ -173,10 +169,7 @@ def main() -> None:
     gap = max(abs(one / other - 1) for one, other in zip(defects[1], defects[2], strict=True))
     results = {**solve_and_decide(times), "largest_difference": gap, "threads_each": 1}
     print(json.dumps(results, indent=1))
-    results["provenance"] = provenance(
-        "python benchmarks/scaling.py", seconds=time.perf_counter() - begin
-    )
-    write_json(results, chosen.out)
+    store(results, chosen.out, "python benchmarks/scaling.py", begin=begin)
 
 
 if __name__ == "__main__":
