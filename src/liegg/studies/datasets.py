@@ -65,7 +65,7 @@ class ImageSets(NamedTuple):
     test: Labelled
 
 
-def mnist(split: Split, *, _base: str = fetch.MNIST_BASE) -> Labelled:
+def mnist(split: Split) -> Labelled:
     """MNIST as published: 60 000 training or 10 000 test digits, uint8 `[b, 28, 28]`.
 
     The files are read from `$LIEGG_DATA/mnist/` or the user's cache, or downloaded into the cache.
@@ -80,13 +80,12 @@ def mnist(split: Split, *, _base: str = fetch.MNIST_BASE) -> Labelled:
     prefix = {"train": "train", "test": "t10k"}[split]
     names = (f"{prefix}-images-idx3-ubyte.gz", f"{prefix}-labels-idx1-ubyte.gz")
     images, labels = (
-        _idx(gzip.decompress(fetch.read_official(f"{fetch.MNIST_FOLDER}/{name}", base=_base)))
-        for name in names
+        _idx(gzip.decompress(fetch.read_official(f"{fetch.MNIST_FOLDER}/{name}"))) for name in names
     )
     return _labelled(images, labels)
 
 
-def cifar10(split: Split, *, _base: str = fetch.CIFAR10_BASE) -> Labelled:
+def cifar10(split: Split) -> Labelled:
     """CIFAR-10 from its binary files: 50 000 training or 10 000 test images.
 
     They are uint8 `[b, 3, 32, 32]` with channels red, green, blue. The files are read from
@@ -99,10 +98,7 @@ def cifar10(split: Split, *, _base: str = fetch.CIFAR10_BASE) -> Labelled:
         DatasetError, MissingExtraError: as for `mnist`.
     """
     stems = {"train": [f"data_batch_{i}" for i in range(1, 6)], "test": ["test_batch"]}
-    contents = [
-        fetch.read_official(f"{fetch.CIFAR10_FOLDER}/{stem}.bin", base=_base)
-        for stem in stems[split]
-    ]
+    contents = [fetch.read_official(f"{fetch.CIFAR10_FOLDER}/{stem}.bin") for stem in stems[split]]
     rows = np.frombuffer(b"".join(contents), np.uint8).reshape(-1, 1 + 3 * 32 * 32)
     return _labelled(rows[:, 1:].copy().reshape(-1, 3, 32, 32), rows[:, 0])
 

@@ -15,6 +15,7 @@ from liegg.studies.ensemble import (
     Member,
     Regression,
     Schedule,
+    Stack,
     Trained,
     initialise,
     train,
@@ -44,10 +45,14 @@ def members(epochs: int = 12) -> list[Member]:
     return [Member(sizes, seed, 96, epochs) for seed, sizes in enumerate(SIZES, start=1)]
 
 
+def random(some: list[Member], dtype: torch.dtype = torch.float64) -> Stack:
+    return initialise([one.sizes for one in some], [one.seed for one in some]).to(dtype=dtype)
+
+
 def trained(
     some: list[Member], schedule: Schedule = SCHEDULE, dtype: torch.dtype = torch.float64
 ) -> Trained:
-    return train(some, problem(dtype), schedule, dtype=dtype)
+    return train(some, problem(dtype), schedule, start=random(some, dtype))
 
 
 def plain_loop(member: Member, schedule: Schedule = SCHEDULE) -> tuple[nn.Module, float, int]:
@@ -124,7 +129,7 @@ def test_every_epoch_asks_for_its_images_and_tells_of_its_progress() -> None:
         members(3),
         Classification(show, labels, points(30, 1)),
         SCHEDULE,
-        dtype=torch.float64,
+        start=random(members(3)),
         progress=lambda done: told.append(f"{done} done"),
     )
     assert told == ["epoch 1", "3 done", "epoch 2", "3 done", "epoch 3", "3 done"]
@@ -157,7 +162,7 @@ UNEVEN = [
 
 
 def test_networks_with_different_numbers_of_samples_and_epochs_train_together() -> None:
-    together = train(UNEVEN, regression(UNEVEN), SCHEDULE, dtype=torch.float64)
+    together = train(UNEVEN, regression(UNEVEN), SCHEDULE, start=random(UNEVEN))
     assert together.epoch.tolist() == [9, 5, 4, 5]
     assert bool(together.score.isnan().all())
     for index, member in enumerate(UNEVEN):
@@ -209,16 +214,16 @@ def test_a_killed_run_resumes_to_the_same_networks(kind: str, last: int) -> None
     some, task = (
         (members(8), problem) if kind == "classification" else (UNEVEN, lambda: regression(UNEVEN))
     )
-    complete = train(some, task(), SCHEDULE, dtype=torch.float64)
+    complete = train(some, task(), SCHEDULE, start=random(some))
     memory = Memory(last)
     with pytest.raises(KilledError):
-        train(some, task(), SCHEDULE, dtype=torch.float64, checkpoint=memory)
+        train(some, task(), SCHEDULE, start=random(some), checkpoint=memory)
     progress: list[int] = []
     resumed = train(
         some,
         task(),
         SCHEDULE,
-        dtype=torch.float64,
+        start=random(some),
         checkpoint=Memory(-1, memory.state),
         progress=progress.append,
     )
@@ -231,9 +236,7 @@ def test_a_killed_run_resumes_to_the_same_networks(kind: str, last: int) -> None
 def test_training_begins_with_given_weights_and_leaves_frozen_ones_alone() -> None:
     start = initialise(SIZES, [9 + seed for seed in range(3)]).to(dtype=torch.float64)
     before = [leaf.clone() for leaf in start.leaves]
-    found = train(
-        members(3), problem(), Schedule(20, 1e-2, frozen=1), start=start, dtype=torch.float64
-    )
+    found = train(members(3), problem(), Schedule(20, 1e-2, frozen=1), start=start)
     for one, other in zip(start.leaves, before, strict=True):
         assert torch.equal(one, other)  # the caller's own are left alone
     assert torch.equal(found.stack.weights[0], start.weights[0])

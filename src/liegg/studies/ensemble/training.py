@@ -142,7 +142,6 @@ def train(
     *,
     start: Stack | None = None,
     device: torch.device | str = "cpu",
-    dtype: torch.dtype = torch.float32,
     graph: bool | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Callable[[int], object] = lambda done: None,
@@ -155,16 +154,16 @@ def train(
         members: the networks.
         problem: their losses and scores, with its tensors on the device.
         schedule: how they are trained.
-        start: initial weights, which are copied; by default random ones of each network's seed.
+        start: initial weights, which are copied and whose precision is kept; by default random ones
+            of each network's seed in float32.
         device: device of the training.
-        dtype: precision of weights and arithmetic.
         graph: replay a CUDA graph; by default on a CUDA device.
         checkpoint: where the state is stored from time to time, and resumed from.
         progress: called with the number of networks that ended an epoch, whenever some did.
     """
     seeds = torch.tensor([member.seed for member in members], device=device)
     stack = start or initialise([member.sizes for member in members], seeds.tolist())
-    leaves = [leaf.detach().to(device, dtype, copy=True) for leaf in stack.leaves]
+    leaves = [leaf.detach().to(device, copy=True) for leaf in stack.leaves]
     stack = stack.with_leaves(leaves)
     paces = _paces(members, schedule.batch_size, device)
     step = Step(stack, problem, schedule, graph=graph)

@@ -37,21 +37,20 @@ def everyday(
     draw: Draw,
     generator: torch.Generator,
     *,
-    symmetric: bool,
-    broken: bool = False,
+    symmetric: bool | None,
     label: str = "",
     samples: int | None = None,
     decidable: bool = True,
 ) -> Trap:
-    """A function of one vector with so(n), nearly so, or without any."""
+    """A function of one vector with so(n), without any symmetry, or (None) nearly with so(n)."""
     return Trap(
         model=model,
         data=draw(samples or pick(TRAP_SAMPLES, generator), generator),
         action=Linear(n),
         algebra=catalog.so(n) if symmetric else nothing(n),
-        broken=catalog.so(n) if broken else None,
+        broken=catalog.so(n) if symmetric is None else None,
         label=label,
-        strict=symmetric and not broken,
+        strict=symmetric is True,
         decidable=decidable,
         population=drawn(draw, generator),
     )
@@ -107,8 +106,7 @@ def common_mode(generator: torch.Generator, index: int) -> Trap:
         n,
         normal_draws(n),
         generator,
-        symmetric=False,
-        broken=True,
+        symmetric=None,
         label=f"common part × {size:g}",
     )
 

@@ -70,8 +70,7 @@ def gated(generator: torch.Generator, index: int) -> Trap:
         n,
         normal_draws(n),
         generator,
-        symmetric=False,
-        broken=True,
+        symmetric=None,
         label=f"above {gate:g}",
         samples=500,
     )
