@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Callable
-from itertools import pairwise
 
 import torch
 from torch import Tensor, nn
@@ -12,15 +11,8 @@ import liegg
 from liegg.actions import Action
 from liegg.polarization.sample_blocks import count_for
 from measure import alternating
+from perceptrons import perceptron
 from result_files import options, store
-
-
-def perceptron(*widths: int, dtype: torch.dtype = torch.float32) -> nn.Module:
-    """Random network with Swish."""
-    torch.manual_seed(0)
-    return nn.Sequential(
-        *[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
-    ).to(dtype)
 
 
 def convolutional() -> nn.Module:

@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -24,6 +23,7 @@ import liegg
 from liegg._utils.threads import threads
 from liegg.actions import Action
 from measure import in_process
+from perceptrons import perceptron
 from result_files import options, store
 from scale import residual, timed
 
@@ -42,12 +42,7 @@ def small(samples: int) -> Case:
 
 def two_vectors(samples: int) -> Case:
     """A perceptron of the size of the paper's O(5) networks, in float32."""
-    torch.manual_seed(0)
-    widths = (10, 32, 32, 32, 32)
-    layers = [
-        part for before, after in pairwise(widths) for part in (nn.Linear(before, after), nn.SiLU())
-    ]
-    model = nn.Sequential(*layers, nn.Linear(32, 1))
+    model = perceptron(10, 32, 32, 32, 32, 1)
     return model, torch.randn(samples, 10), liegg.Linear(5, copies=2)
 
 

@@ -6,7 +6,6 @@ against: one plain forward and backward pass, the dense formula, one reverse pas
 
 import time
 from collections.abc import Callable, Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,19 +20,12 @@ from liegg.inputs.pieces import BATCH_SIZE
 from liegg.inputs.probe import probe
 from liegg.polarization.rows import plan, polarize, samples_at_once
 from measure import alternating, in_process
+from perceptrons import perceptron
 from result_files import options, store
 
 HERE = Path(__file__).parent
 DENSE_SAMPLES = 100_000
 """Samples up to which the dense formula is run: its rows take a kilobyte each."""
-
-
-def perceptron(*widths: int) -> nn.Module:
-    """Random network with Swish."""
-    torch.manual_seed(0)
-    return nn.Sequential(
-        *[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
-    )
 
 
 def normal(*shape: int) -> Tensor:

@@ -7,7 +7,6 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -16,6 +15,7 @@ from torch import Tensor, nn
 import liegg
 from liegg.inputs.pieces import BATCH_SIZE
 from measure import alternating, in_process, peak_bytes, reset_peak, resident_bytes
+from perceptrons import perceptron
 from result_files import options, store
 
 HERE = Path(__file__).parent
@@ -28,11 +28,7 @@ ACTIONS = {
 
 def network() -> nn.Module:
     """The six-layer perceptron 784→5×128→10."""
-    torch.manual_seed(0)
-    widths = [SIDE * SIDE, *[128] * 5, 10]
-    return nn.Sequential(
-        *[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
-    )
+    return perceptron(SIDE * SIDE, *[128] * 5, 10)
 
 
 class Batched:

@@ -23,6 +23,7 @@ from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.plan import Plan
 from liegg.polarization.rows import polarize, together_on
 from measure import alternating
+from perceptrons import perceptron
 from result_files import RESULTS, store
 
 SIDE = 32
@@ -63,15 +64,6 @@ def residual() -> nn.Module:
     head = (nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(widths[-1], 10))
     return nn.Sequential(
         nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU(), *blocks, *head
-    ).eval()
-
-
-def perceptron() -> nn.Module:
-    """Seven layers, 3072→6×512→10."""
-    torch.manual_seed(0)
-    widths = [3 * SIDE * SIDE, *[512] * 6, 10]
-    return nn.Sequential(
-        *[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
     ).eval()
 
 
@@ -179,8 +171,9 @@ def main() -> None:
         torch.rand(max(counts), 3, SIDE, SIDE, generator=torch.Generator().manual_seed(0)), 1.0
     ).to(device)
     flat, repeats = images[: counts[0]].flatten(1), 1 if chosen.quick else 3
+    seven = perceptron(3 * SIDE * SIDE, *[512] * 6, 10).eval()
     results: dict[str, object] = {
-        "perceptron": cost(perceptron().to(device), flat, few[0], ("sum", "each"), repeats),
+        "perceptron": cost(seven.to(device), flat, few[0], ("sum", "each"), repeats),
         "residual": cost(residual().to(device), images[: counts[1]], few[1], ("sum",), repeats),
     }
     print(json.dumps(results, indent=1))

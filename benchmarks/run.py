@@ -4,7 +4,6 @@ Compared are the product and the paper's formula written plainly (`dense.py`), o
 """
 
 import time
-from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -14,6 +13,7 @@ import liegg
 from dense import dense_rows, dense_spectrum
 from liegg.inputs.pieces import BATCH_SIZE
 from measure import alternating, in_process
+from perceptrons import perceptron
 from result_files import options, store
 
 HERE = Path(__file__).parent
@@ -21,10 +21,7 @@ HERE = Path(__file__).parent
 
 def speed(n: int, samples: int) -> dict[str, float]:
     """Whole extraction of gl(n) against the dense float32 SVD: as called by default (full), and thin."""
-    torch.manual_seed(0)
-    model = nn.Sequential(
-        nn.Linear(n, 64), nn.SiLU(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 1)
-    )
+    model = perceptron(n, 64, 64, 1)
     x = torch.randn(samples, n)
     times = alternating(
         {
@@ -68,10 +65,7 @@ def memory(counts: tuple[int, ...]) -> dict[str, object]:
 
 def overhead(samples: int) -> dict[str, float]:
     """Whole extraction with six generators against one plain forward and backward pass of an MLP 784→5×128→10."""
-    torch.manual_seed(0)
-    widths = [784, *[128] * 5, 10]
-    layers = [part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
-    model = nn.Sequential(*layers)
+    model = perceptron(784, *[128] * 5, 10)
     x, labels = torch.randn(samples, 784), torch.randint(10, (samples,))
     action = liegg.Affine(2, copies=392)
 

@@ -13,15 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
-from torch import nn
 
 import liegg
+from perceptrons import perceptron
 from result_files import options, store
 
 NUMBERS = 64
@@ -62,11 +61,7 @@ def work(sizes: list[int], repeats: int, out: Path) -> None:
     """What each process does: the whole call, so and so often, begun by all together; the first writes down the times."""
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
-    torch.manual_seed(0)
-    widths = (NUMBERS, 256, 256, 256, 10)
-    model = nn.Sequential(
-        *[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
-    )
+    model = perceptron(NUMBERS, 256, 256, 256, 10)
     data = torch.randn(max(sizes), NUMBERS, generator=torch.Generator().manual_seed(0))
     action, times, defects = liegg.Linear(4, copies=NUMBERS // 4), {}, []
     for size in [

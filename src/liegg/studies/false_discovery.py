@@ -19,8 +19,9 @@ from liegg.studies import ensemble, o5
 from liegg.studies.error_rates import broken, tally
 from liegg.studies.error_rates.asymmetric import asymmetric, confined, polynomial
 from liegg.studies.error_rates.cases import CLEARLY_NONLINEAR, Case, normal
-from liegg.studies.error_rates.judgement import judge, shortened
+from liegg.studies.error_rates.judgement import judge
 from liegg.studies.error_rates.symmetric import exact
+from liegg.studies.provenance import rounded
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
         "rotations": rotations,
         "broken": repeated,
         "limits": [
-            {"kind": kind, "strength": strength, "defects": [shortened(value) for value in values]}
+            {"kind": kind, "strength": strength, "defects": rounded(values, 4)}
             for (kind, strength), values in limits.items()
         ],
         **summary(rows, rotations, repeated, limits),

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from liegg.algebra.catalog import so
 from liegg.discovery.layers.discover_layers import discover_layers
 from liegg.studies import datasets, ensemble, images
-from liegg.studies.configurations import rounded
+from liegg.studies.provenance import rounded
 
 REGIMES = {
     "MLP-7": "plain, end to end",
@@ -108,7 +108,7 @@ def read(
             "rotation_defect": layers.defect(so(2)),
         }
         numbers[reading] = [
-            {name: rounded(float(values[place])) for name, values in columns.items()}
+            {name: rounded(float(values[place]), 6) for name, values in columns.items()}
             for place in range(len(names))
         ]
     return numbers

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from liegg._utils.errors import ArgumentError, ResultsError
+from liegg._utils.errors import ResultsError
 from liegg._utils.version import __version__
 from liegg.polarization import launcher
 from liegg.studies import datasets, figures
@@ -49,7 +49,6 @@ def run(
         The results as stored; None in every process but the first.
 
     Raises:
-        ArgumentError: there is no such study.
         DatasetError: the dataset is missing and cannot be downloaded.
         ResultsError: an unfinished run of another version or with other settings is in the way.
     """
@@ -157,8 +156,6 @@ def table(study: str, results: dict[str, Any]) -> str:
 
 
 def _module(study: str) -> Any:
-    if study not in STUDIES:
-        raise ArgumentError(f"there is no study {study!r}. Type one of: {', '.join(STUDIES)}.")
     return import_module(f"liegg.studies.{study.replace('-', '_')}")
 
 

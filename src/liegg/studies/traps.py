@@ -4,7 +4,6 @@ Functions, networks and data with known answers, made to mislead a rule that cou
 """
 
 import os
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -12,32 +11,17 @@ from liegg.discovery.discover import discover
 from liegg.polarization import launcher
 from liegg.studies import ensemble
 from liegg.studies.error_rates.broken import broken
-from liegg.studies.error_rates.judgement import shortened
 from liegg.studies.error_rates.tally import Row
 from liegg.studies.error_rates.traps_catalog import cases, judge_all, tally, tally_by
 from liegg.studies.error_rates.traps_judgement import VERDICTS, claims
+from liegg.studies.provenance import rounded
 
+SERIES, QUICK_SERIES = 3, 0
+"""Seeds of the series of cases.
 
-@dataclass(frozen=True)
-class Extent:
-    """Size of the study.
-
-    Attributes:
-        each: cases of each family; None for the full form.
-        sweeps: functions whose symmetry is broken step by step.
-        steps: number of these steps.
-        seed: seed of the series. Thresholds may be chosen by looking at series 0, the beginning of
-            which is the quick form; error rates are reported for another one.
-    """
-
-    each: int | None = None
-    sweeps: int = 3
-    steps: int = 100
-    seed: int = 3
-
-
-QUICK = Extent(each=1, sweeps=1, steps=4, seed=0)
-"""Takes seconds."""
+Thresholds may be chosen by looking at series 0, the beginning of which is the quick form; error rates
+are reported for another one.
+"""
 
 STORED_DIRECTIONS = 6
 """Directions whose defects are stored for each step."""
@@ -48,26 +32,26 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
 
     Args:
         how: reports the progress.
-        quick: one case of each family, in this process.
+        quick: one case of each family and one short sweep, in this process; takes seconds.
 
     Returns:
         The results to be stored; nothing in other processes than the first.
     """
     if launcher.rank() != 0:
         return {}
-    extent = QUICK if quick else Extent()
-    keys = cases(extent.seed, each=extent.each)
+    seed, each, count, steps = (QUICK_SERIES, 1, 1, 4) if quick else (SERIES, None, 3, 100)
+    keys = cases(seed, each=each)
     rows = judge_all(
         keys,
         processes=1 if quick else os.cpu_count() or 1,
         finished=lambda _: how.report("traps", 1, len(keys)),
     )
-    sweeps = [sweep(steps=extent.steps, seed=1000 * extent.seed + i) for i in range(extent.sweeps)]
+    sweeps = [sweep(steps=steps, seed=1000 * seed + i) for i in range(count)]
     return {
-        "seeds": [extent.seed],
+        "seeds": [seed],
         "cases": rows,
         "sweeps": sweeps,
-        "cliff": [flickers(rows) for rows in sweeps],
+        "cliff": [flickers(one) for one in sweeps],
         **summary(rows),
     }
 
@@ -91,12 +75,12 @@ def sweep(*, steps: int, samples: int = 1000, seed: int = 0) -> list[Row]:
         found = claims(sym)
         rows.append(
             {
-                "strength": shortened(strength),
+                "strength": rounded(strength, 4),
                 "count": len(found[-1].coefficients) if found else 0,
                 "name": found[-1].name if found else "",
                 "sure": found[-1].sure if found else False,
                 "grades": list(sym.decision.grades[:STORED_DIRECTIONS]),
-                "defects": [shortened(value) for value in sym.defects[:STORED_DIRECTIONS].tolist()],
+                "defects": rounded(sym.defects[:STORED_DIRECTIONS].tolist(), 4),
             }
         )
     return rows

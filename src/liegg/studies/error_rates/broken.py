@@ -14,7 +14,7 @@ from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
 from liegg.discovery.discover import discover
 from liegg.studies.error_rates.cases import Case, normal, tanh_network
-from liegg.studies.error_rates.judgement import counts, evidence, shortened
+from liegg.studies.error_rates.judgement import counts, evidence
 from liegg.studies.error_rates.symmetric import (
     Invariants,
     metric_invariants,
@@ -22,6 +22,7 @@ from liegg.studies.error_rates.symmetric import (
     of_invariants,
     symplectic_products,
 )
+from liegg.studies.provenance import rounded
 
 BASES: dict[str, Callable[[], Invariants]] = {
     "so(3)": lambda: metric_invariants(3, copies=2),
@@ -109,14 +110,14 @@ def repeated(
         "samples": samples,
         "repeats": repeats,
         "expected": right,
-        "limit": [shortened(value) for value in truth[: right + 1]],
+        "limit": rounded(truth[: right + 1], 4),
         "stated": len(inside),
         "covered_smallest": sum(int(one[0]) for one in inside),
         "covered_all": sum(int(one.sum()) for one in inside),
         "right": {rule: sum(one[rule] == right for one in results) for rule in results[0]},
         "example": {
-            "defects": [shortened(value) for value in symmetries[0].defects[:right].tolist()],
-            "intervals": [[*map(shortened, ends)] for ends in intervals[0].tolist()]
+            "defects": rounded(symmetries[0].defects[:right].tolist(), 4),
+            "intervals": rounded(intervals[0].tolist(), 4)
             if bool(intervals[0].isfinite().all())
             else None,
         },

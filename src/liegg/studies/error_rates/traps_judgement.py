@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import degrees, isfinite
+from math import degrees
 from typing import Any
 
 import torch
@@ -19,9 +19,9 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.discover import discover
 from liegg.discovery.output_whitening import AskedOutputs
 from liegg.results.symmetries import Symmetries
-from liegg.studies.error_rates.judgement import shortened
 from liegg.studies.error_rates.traps_record import Trap, matches
 from liegg.studies.error_rates.traps_truth import Measured, right_names
+from liegg.studies.provenance import rounded
 
 VERDICTS = ("right", "honest", "missed", "confident wrong")
 
@@ -261,8 +261,7 @@ def judge_trap(trap: Trap, *, outputs: AskedOutputs = "each") -> dict[str, Any]:
         }
     truth = Measured(trap, sym)
     found = classify(trap, sym, truth)
-    false = [{key: _plain(value) for key, value in one.items()} for one in found.pop("false")]
-    return facts | found | {"false": false} | _reported(sym, truth) | _numbers(trap, sym, truth)
+    return rounded(facts | found | _reported(sym, truth) | _numbers(trap, sym, truth), 4)
 
 
 def _reported(sym: Symmetries, truth: Measured) -> dict[str, Any]:
@@ -271,7 +270,7 @@ def _reported(sym: Symmetries, truth: Measured) -> dict[str, Any]:
     return {
         "expected": len(truth.algebra),
         "known": len(truth.known),
-        "known_defect": _plain(truth.defect(truth.known)),
+        "known_defect": truth.defect(truth.known),
         "nullity": sym.nullity,
         "undecided": decision.undecided,
         "range": None if ends is None else list(ends),
@@ -279,11 +278,9 @@ def _reported(sym: Symmetries, truth: Measured) -> dict[str, Any]:
         "warnings": warned(sym),
         "name": sym.name,
         "sure": name.confident,
-        "margin": _plain(name.margin),
-        "uncertainty": _plain(decision.uncertainty),
-        "angle": _plain(degrees(truth.outside(sym.coefficients, known=True)))
-        if sym.nullity
-        else None,
+        "margin": name.margin,
+        "uncertainty": decision.uncertainty,
+        "angle": degrees(truth.outside(sym.coefficients, known=True)) if sym.nullity else None,
     }
 
 
@@ -294,20 +291,20 @@ def _numbers(trap: Trap, sym: Symmetries, truth: Measured) -> dict[str, Any]:
     outputs = trap.model(trap.data).detach().to(torch.float64).reshape(len(trap.data), -1)
     data = trap.data.to(torch.float64).flatten(1)
     return {
-        "defects": [_plain(value) for value in sym.defects[:STORED].tolist()],
-        "intervals": [[_plain(end) for end in ends] for ends in sym.intervals[:STORED].tolist()],
-        "kappa": _plain(sym.accumulated.solution.sensitivity),
-        "floor": _plain(sym.decision.floor),
+        "defects": sym.defects[:STORED].tolist(),
+        "intervals": sym.intervals[:STORED].tolist(),
+        "kappa": sym.accumulated.solution.sensitivity,
+        "floor": sym.decision.floor,
         "directions": len(sym.defects),
         "trivial": len(sym.accumulated.solution.trivial),
         "rows": sym.accumulated.rows.rows,
-        "nonlinearity": _plain(sym.settings["nonlinearity"] or 0.0),
-        "data_variance": _plain(float(data.var(0).sum())),
-        "output_variance": _plain(float(outputs.var(0).sum())),
-        "outside": [_plain(truth.outside(span)) for span in spans],
-        "outside_known": [_plain(truth.outside(span, known=True)) for span in spans],
-        "population": [_plain(truth.defect(span)) for span in spans],
-        "closure": [_plain(open_by(span, trap.action)) for span in spans],
+        "nonlinearity": sym.settings["nonlinearity"] or 0.0,
+        "data_variance": float(data.var(0).sum()),
+        "output_variance": float(outputs.var(0).sum()),
+        "outside": [truth.outside(span) for span in spans],
+        "outside_known": [truth.outside(span, known=True) for span in spans],
+        "population": [truth.defect(span) for span in spans],
+        "closure": [open_by(span, trap.action) for span in spans],
     }
 
 
@@ -323,10 +320,3 @@ def open_by(rows: Float[Tensor, "d g"], action: Action) -> float | None:
     left, right = torch.triu_indices(len(basis), len(basis), 1)
     brackets = bracket(matrices[left], matrices[right]).flatten(1)
     return float((brackets - brackets @ basis.mT @ basis).norm(dim=1).max())
-
-
-def _plain(value: Any) -> Any:
-    """A JSON value: numbers of four digits, nothing infinite."""
-    if isinstance(value, float):
-        return shortened(value) if isfinite(value) else None
-    return value

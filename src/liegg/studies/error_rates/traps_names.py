@@ -12,9 +12,9 @@ from torch.nn.functional import pad
 from liegg.algebra import catalog
 from liegg.algebra.identify import identify
 from liegg.studies.error_rates.cases import normal, pick
-from liegg.studies.error_rates.judgement import shortened
 from liegg.studies.error_rates.symmetric import change_of_basis, conjugated
 from liegg.studies.error_rates.traps_record import matches, uniform, unit
+from liegg.studies.provenance import rounded
 
 EXACT_NOISE = 1e-11
 """Noise below which a well-conditioned algebra should have its name, and surely."""
@@ -258,8 +258,8 @@ def judge_name(trap: NameTrap) -> dict[str, Any]:
         "nullity": found.dimension,
         "name": found.name,
         "sure": found.confident,
-        "margin": shortened(found.margin) if found.margin < float("inf") else None,
-        "uncertainty": shortened(found.uncertainty),
+        "margin": rounded(found.margin, 4),
+        "uncertainty": rounded(found.uncertainty, 4),
     }
 
 
