@@ -20,9 +20,9 @@ from torch import nn
 
 import liegg
 from liegg.discovery.output_whitening import AskedOutputs
+from liegg.studies.error_rates.cases import Trap
 from liegg.studies.error_rates.traps_catalog import Key, make
 from liegg.studies.error_rates.traps_judgement import judge_trap
-from liegg.studies.error_rates.traps_record import Trap
 from result_files import RESULTS, store
 
 ROOT = Path(__file__).parents[1]

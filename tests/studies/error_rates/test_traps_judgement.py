@@ -12,7 +12,7 @@ from liegg.actions import Linear
 from liegg.algebra import catalog
 from liegg.discovery.discover import discover
 from liegg.studies.error_rates import traps_judgement
-from liegg.studies.error_rates.cases import normal, nothing
+from liegg.studies.error_rates.cases import Trap, normal, nothing, seeded, unit
 from liegg.studies.error_rates.traps_judgement import (
     STORED,
     claims,
@@ -23,7 +23,6 @@ from liegg.studies.error_rates.traps_judgement import (
     warned,
 )
 from liegg.studies.error_rates.traps_names import NameTrap, judge_name
-from liegg.studies.error_rates.traps_record import Trap, seeded, unit
 from liegg.studies.error_rates.traps_truth import Measured
 
 

@@ -10,12 +10,11 @@ from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
 from liegg.algebra.identify import identify
 from liegg.discovery.discover import discover
-from liegg.studies.error_rates.cases import normal, nothing
+from liegg.studies.error_rates.cases import Trap, matches, normal, nothing, seeded, unit
 from liegg.studies.error_rates.symmetric import Invariants
 from liegg.studies.error_rates.traps_algebras import ALGEBRAS
 from liegg.studies.error_rates.traps_catalog import FAMILIES, THEMES, Key, cases, make
 from liegg.studies.error_rates.traps_names import NILPOTENT, OTHERS, NameTrap
-from liegg.studies.error_rates.traps_record import Trap, matches, seeded, unit
 from liegg.studies.error_rates.traps_truth import Measured, right_names
 
 pytestmark = pytest.mark.slow

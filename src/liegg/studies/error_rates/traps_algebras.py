@@ -10,7 +10,19 @@ from torch.nn.functional import pad
 
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
-from liegg.studies.error_rates.cases import normal, nothing, pick, tanh_network
+from liegg.studies.error_rates.cases import (
+    TRAP_SAMPLES,
+    Maker,
+    Trap,
+    more,
+    normal,
+    nothing,
+    orthogonal,
+    pick,
+    tanh_network,
+    uniform,
+    unit,
+)
 from liegg.studies.error_rates.symmetric import (
     Invariants,
     change_of_basis,
@@ -24,15 +36,6 @@ from liegg.studies.error_rates.symmetric import (
     motion_invariants,
     of_invariants,
     symplectic_products,
-)
-from liegg.studies.error_rates.traps_record import (
-    TRAP_SAMPLES,
-    Maker,
-    Trap,
-    more,
-    orthogonal,
-    uniform,
-    unit,
 )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from liegg.studies.error_rates.cases import Maker, Trap, seeded
 from liegg.studies.error_rates.tally import Row, upper_limit
 from liegg.studies.error_rates.traps_algebras import ALGEBRA_TRAPS
 from liegg.studies.error_rates.traps_everyday import EVERYDAY
@@ -18,7 +19,6 @@ from liegg.studies.error_rates.traps_models import MODELS
 from liegg.studies.error_rates.traps_names import NAMES, NameMaker, NameTrap, judge_name
 from liegg.studies.error_rates.traps_neighbours import NEIGHBOURS
 from liegg.studies.error_rates.traps_outputs import OUTPUTS
-from liegg.studies.error_rates.traps_record import Maker, Trap, seeded
 from liegg.studies.error_rates.traps_samples import SAMPLE_TRAPS
 from liegg.studies.error_rates.traps_scales import SCALES
 

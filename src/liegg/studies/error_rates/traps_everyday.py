@@ -6,21 +6,19 @@ from torch import Tensor
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
 from liegg.studies.error_rates.cases import (
-    Function,
-    normal,
-    nothing,
-    perceptron,
-    pick,
-    tanh_network,
-)
-from liegg.studies.error_rates.traps_record import (
     TRAP_SAMPLES,
     Draw,
+    Function,
     Maker,
     Trap,
     drawn,
     more,
+    normal,
     normal_draws,
+    nothing,
+    perceptron,
+    pick,
+    tanh_network,
     unit,
 )
 

@@ -8,8 +8,17 @@ from torch import Tensor
 
 from liegg.actions import Linear
 from liegg.algebra import catalog
-from liegg.studies.error_rates.cases import Function, normal, nothing, pick, tanh_network
-from liegg.studies.error_rates.traps_record import FEWER_SAMPLES, Maker, Trap, uniform
+from liegg.studies.error_rates.cases import (
+    FEWER_SAMPLES,
+    Function,
+    Maker,
+    Trap,
+    normal,
+    nothing,
+    pick,
+    tanh_network,
+    uniform,
+)
 
 
 def _trap(

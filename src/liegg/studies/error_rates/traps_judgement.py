@@ -19,7 +19,7 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.discover import discover
 from liegg.discovery.output_whitening import AskedOutputs
 from liegg.results.symmetries import Symmetries
-from liegg.studies.error_rates.traps_record import Trap, matches
+from liegg.studies.error_rates.cases import Trap, matches
 from liegg.studies.error_rates.traps_truth import Measured, right_names
 from liegg.studies.provenance import rounded
 

@@ -5,18 +5,22 @@ from torch import Tensor
 
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
-from liegg.studies.error_rates.cases import normal, nothing, perceptron, pick, tanh_network
-from liegg.studies.error_rates.traps_everyday import everyday, radial
-from liegg.studies.error_rates.traps_record import (
+from liegg.studies.error_rates.cases import (
     TRAP_SAMPLES,
     Maker,
     Trap,
     drawn,
     more,
+    normal,
     normal_draws,
+    nothing,
+    perceptron,
+    pick,
+    tanh_network,
     uniform,
     unit,
 )
+from liegg.studies.error_rates.traps_everyday import everyday, radial
 
 
 def normalised(generator: torch.Generator, index: int) -> Trap:

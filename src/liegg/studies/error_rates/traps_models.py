@@ -12,24 +12,22 @@ from liegg.algebra import catalog
 from liegg.studies.error_rates import broken as breaking
 from liegg.studies.error_rates.asymmetric import asymmetric, confined, function, polynomial
 from liegg.studies.error_rates.cases import (
+    FEWER_SAMPLES,
     Case,
     Function,
+    Maker,
+    Trap,
+    drawn,
+    more,
     normal,
     nothing,
     perceptron,
     pick,
     tanh_network,
-)
-from liegg.studies.error_rates.symmetric import exact, metric_invariants, of_invariants
-from liegg.studies.error_rates.traps_record import (
-    FEWER_SAMPLES,
-    Maker,
-    Trap,
-    drawn,
-    more,
     uniform,
     unit,
 )
+from liegg.studies.error_rates.symmetric import exact, metric_invariants, of_invariants
 
 
 def _seed(generator: torch.Generator) -> int:

@@ -11,9 +11,8 @@ from torch.nn.functional import pad
 
 from liegg.algebra import catalog
 from liegg.algebra.identify import identify
-from liegg.studies.error_rates.cases import normal, pick
+from liegg.studies.error_rates.cases import matches, normal, pick, uniform, unit
 from liegg.studies.error_rates.symmetric import change_of_basis, conjugated
-from liegg.studies.error_rates.traps_record import matches, uniform, unit
 from liegg.studies.provenance import rounded
 
 EXACT_NOISE = 1e-11

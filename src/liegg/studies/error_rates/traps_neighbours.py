@@ -7,9 +7,19 @@ from torch.nn.functional import pad
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
 from liegg.studies.error_rates.asymmetric import function
-from liegg.studies.error_rates.cases import normal, nothing, perceptron, pick
+from liegg.studies.error_rates.cases import (
+    TRAP_SAMPLES,
+    Maker,
+    Trap,
+    more,
+    normal,
+    nothing,
+    perceptron,
+    pick,
+    uniform,
+    unit,
+)
 from liegg.studies.error_rates.symmetric import metric_invariants, of_invariants
-from liegg.studies.error_rates.traps_record import TRAP_SAMPLES, Maker, Trap, more, uniform, unit
 
 
 def discrete(generator: torch.Generator, index: int) -> Trap:

@@ -6,9 +6,19 @@ from torch.nn.functional import pad
 
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
-from liegg.studies.error_rates.cases import normal, nothing, perceptron, pick, tanh_network
+from liegg.studies.error_rates.cases import (
+    TRAP_SAMPLES,
+    Maker,
+    Trap,
+    more,
+    normal,
+    nothing,
+    perceptron,
+    pick,
+    tanh_network,
+    uniform,
+)
 from liegg.studies.error_rates.symmetric import inner_products
-from liegg.studies.error_rates.traps_record import TRAP_SAMPLES, Maker, Trap, more, uniform
 
 
 def vector_field(generator: torch.Generator, index: int) -> Trap:

@@ -9,17 +9,20 @@ from torch.nn.functional import pad
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
 from liegg.studies.error_rates.asymmetric import function, nonlinear_function
-from liegg.studies.error_rates.cases import normal, nothing, pick, tanh_network
-from liegg.studies.error_rates.symmetric import metric_invariants, of_invariants
-from liegg.studies.error_rates.traps_record import (
+from liegg.studies.error_rates.cases import (
     TRAP_SAMPLES,
     Maker,
     Trap,
     drawn,
+    normal,
+    nothing,
     orthogonal,
+    pick,
+    tanh_network,
     uniform,
     unit,
 )
+from liegg.studies.error_rates.symmetric import metric_invariants, of_invariants
 
 
 def idle(generator: torch.Generator, index: int) -> Trap:

@@ -13,17 +13,20 @@ from torch.nn.functional import pad
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
 from liegg.studies.error_rates.asymmetric import nonlinear_function
-from liegg.studies.error_rates.cases import normal, nothing, pick, tanh_network
-from liegg.studies.error_rates.symmetric import metric_invariants, metric_products, of_invariants
-from liegg.studies.error_rates.traps_record import (
+from liegg.studies.error_rates.cases import (
     TRAP_SAMPLES,
     Maker,
     Trap,
     more,
+    normal,
+    nothing,
     orthogonal,
+    pick,
+    tanh_network,
     uniform,
     unit,
 )
+from liegg.studies.error_rates.symmetric import metric_invariants, metric_products, of_invariants
 
 
 def quotient(generator: torch.Generator, index: int) -> Trap:

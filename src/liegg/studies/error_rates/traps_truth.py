@@ -13,7 +13,7 @@ from liegg.actions import Action, MatrixAction
 from liegg.algebra.identify import identify, too_large
 from liegg.discovery.discover import discover
 from liegg.results.symmetries import Symmetries
-from liegg.studies.error_rates.traps_record import Trap
+from liegg.studies.error_rates.cases import Trap
 
 TRIVIAL = 1e-12
 """Share of the largest motion below which a direction of a span does not move the population."""
