@@ -95,21 +95,21 @@ def samples(rows: Rows, share: float) -> str:
 
 CLAIMS = (
     Claim(
-        "samples-o5",
-        "For the O(5) regression 0.25 % of the training samples give the symmetry as precisely as all of them.",
-        "A.2",
-        "sample-complexity",
-        "0.25 % of the samples suffice",
-        o5,
-        (ONE,),
+        name="samples-o5",
+        statement="For the O(5) regression 0.25 % of the training samples give the symmetry as precisely as all of them.",
+        section="A.2",
+        study="sample-complexity",
+        paper="0.25 % of the samples suffice",
+        check=o5,
+        readings=(ONE,),
     ),
     Claim(
-        "samples-rotmnist",
-        "For rotated MNIST 5 % of the training images give a precise symmetry bias.",
-        "A.2",
-        "sample-complexity",
-        "5 % of the images suffice",
-        rotmnist,
+        name="samples-rotmnist",
+        statement="For rotated MNIST 5 % of the training images give a precise symmetry bias.",
+        section="A.2",
+        study="sample-complexity",
+        paper="5 % of the images suffice",
+        check=rotmnist,
     ),
 )
 """In the paper's order."""
