@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from liegg.studies.error_rates.tally import Row
-from liegg.studies.error_rates.traps_catalog import FAMILIES, cases, judge_all
+from liegg.studies.error_rates.traps_catalog import TRAP_FAMILIES, cases, judge_all
 from liegg.studies.traps import summary, table
 from result_files import store
 
@@ -28,7 +28,7 @@ def main() -> None:
     given = parser.parse_args()
     chosen = [
         family
-        for family in FAMILIES
+        for family in TRAP_FAMILIES
         if not given.families or any(word in family for word in given.families)
     ]
     keys = [key for key in cases(given.series, each=given.each) if key.family in chosen]

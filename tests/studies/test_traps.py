@@ -8,8 +8,8 @@ import pytest
 
 from liegg.studies import traps
 from liegg.studies.error_rates.traps_catalog import (
-    FAMILIES,
     THEMES,
+    TRAP_FAMILIES,
     Key,
     judge_all,
     judged,
@@ -90,16 +90,16 @@ def test_a_sweep_begins_exact_and_ends_broken() -> None:
 
 
 def test_every_family_has_one_theme_and_a_docstring() -> None:
-    assert sum(map(len, THEMES.values())) == len(FAMILIES)
-    assert all(maker.__doc__ for maker in FAMILIES.values())
+    assert sum(map(len, THEMES.values())) == len(TRAP_FAMILIES)
+    assert all(maker.__doc__ for maker in TRAP_FAMILIES.values())
 
 
 @pytest.mark.slow
 def test_the_quick_study_is_whole(quick_folder: Path) -> None:
     quick = json.loads((quick_folder / "traps.json").read_text())
     assert quick["seeds"] == [0] != [traps.SERIES]
-    assert [one["family"] for one in quick["cases"]] == list(FAMILIES)
-    assert quick["total"]["cases"] == len(FAMILIES)
-    assert sum(quick["total"][verdict] for verdict in VERDICTS) == len(FAMILIES)
+    assert [one["family"] for one in quick["cases"]] == list(TRAP_FAMILIES)
+    assert quick["total"]["cases"] == len(TRAP_FAMILIES)
+    assert sum(quick["total"][verdict] for verdict in VERDICTS) == len(TRAP_FAMILIES)
     assert len(quick["sweeps"]) == 1
     assert (quick_folder / "traps.png").is_file()

@@ -43,7 +43,7 @@ class Study:
     figures: tuple[Figure, ...]
 
 
-STUDIES = (
+STUDY_TEXTS = (
     Study(
         "o5",
         "O(5) regression",
@@ -213,7 +213,7 @@ def write_index(folder: str | Path) -> Path:
 def page(folder: Path) -> dict[str, Any]:
     """Values for the template."""
     found = evaluate(folder)
-    stored = ((study, read_results(folder, study.name)) for study in STUDIES)
+    stored = ((study, read_results(folder, study.name)) for study in STUDY_TEXTS)
     return {
         "claims": by_claim(found),
         "tally": tally(found),

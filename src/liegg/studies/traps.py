@@ -23,7 +23,7 @@ Thresholds may be chosen by looking at series 0, the beginning of which is the q
 are reported for another one.
 """
 
-STORED_DIRECTIONS = 6
+SWEEP_DIRECTIONS = 6
 """Directions whose defects are stored for each step."""
 
 
@@ -79,8 +79,8 @@ def sweep(*, steps: int, samples: int = 1000, seed: int = 0) -> list[Row]:
                 "count": len(found[-1].coefficients) if found else 0,
                 "name": found[-1].name if found else "",
                 "sure": found[-1].sure if found else False,
-                "grades": list(sym.decision.grades[:STORED_DIRECTIONS]),
-                "defects": rounded(sym.defects[:STORED_DIRECTIONS].tolist(), 4),
+                "grades": list(sym.decision.grades[:SWEEP_DIRECTIONS]),
+                "defects": rounded(sym.defects[:SWEEP_DIRECTIONS].tolist(), 4),
             }
         )
     return rows

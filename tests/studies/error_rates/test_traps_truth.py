@@ -12,9 +12,9 @@ from liegg.algebra.identify import identify
 from liegg.discovery.discover import discover
 from liegg.studies.error_rates.cases import Trap, matches, normal, nothing, seeded, unit
 from liegg.studies.error_rates.symmetric import Invariants
-from liegg.studies.error_rates.traps_algebras import ALGEBRAS
-from liegg.studies.error_rates.traps_catalog import FAMILIES, THEMES, Key, cases, make
-from liegg.studies.error_rates.traps_names import NILPOTENT, OTHERS, NameTrap
+from liegg.studies.error_rates.traps_algebras import TRAP_ALGEBRAS
+from liegg.studies.error_rates.traps_catalog import THEMES, TRAP_FAMILIES, Key, cases, make
+from liegg.studies.error_rates.traps_names import CLASSICAL, NILPOTENT, NameTrap
 from liegg.studies.error_rates.traps_truth import Measured, right_names
 
 pytestmark = pytest.mark.slow
@@ -95,14 +95,14 @@ def nullity_of(chosen: Invariants, x: Tensor) -> int:
 
 def test_the_invariants_have_no_other_symmetry() -> None:
     """The rank of the derivatives of the invariants themselves is that of the complement."""
-    for kind, maker in ALGEBRAS.items():
+    for kind, maker in TRAP_ALGEBRAS.items():
         chosen = maker()
         x = normal(400, chosen.n * chosen.copies, seeded(kind, 0, seed=1))
         assert nullity_of(chosen, x) == len(chosen.algebra), kind
 
 
 def test_the_names_of_exact_matrices_are_right() -> None:
-    for label, (matrices, names) in (NILPOTENT | OTHERS).items():
+    for label, (matrices, names) in (NILPOTENT | CLASSICAL).items():
         found = identify(matrices, homogeneous=label.startswith(("se", "aff")))
         assert any(matches(name, names) for name in (found.name, *found.aliases)), label
 
@@ -158,9 +158,9 @@ def test_the_right_names_are_those_of_the_algebra() -> None:
 def test_a_series_is_large_and_another_seed_gives_other_cases() -> None:
     keys = cases(1)
     assert len(keys) >= 1500
-    assert len(FAMILIES) >= 30
+    assert len(TRAP_FAMILIES) >= 30
     assert len(set(keys)) == len(keys)
-    assert [key.family for key in cases(0, each=1)] == list(FAMILIES)
+    assert [key.family for key in cases(0, each=1)] == list(TRAP_FAMILIES)
     one, same, other = (drawn("units", 0, seed) for seed in (0, 0, 1))
     assert torch.equal(one.data, same.data)
     assert one.data.shape != other.data.shape or not torch.equal(one.data, other.data)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 SUM, EACH, ONE = "paper, sum", "paper, each", "one output"
 
-READINGS = {SUM: "summed outputs", EACH: "each output", ONE: "one output"}
+READING_NAMES = {SUM: "summed outputs", EACH: "each output", ONE: "one output"}
 """Treatments of the outputs: keys in the results, and names. One output has one reading."""
 
 Verdict = Literal["holds", "does not hold", "not run"]
@@ -154,7 +154,9 @@ def table(found: Sequence[Finding]) -> str:
         for finding in group:
             ours = f"{'quick run: ' if finding.quick else ''}{finding.ours}"
             lines.append(
-                _wrap(f"    {READINGS[finding.reading]:<14}  {finding.verdict:<13}  {ours}", 35)
+                _wrap(
+                    f"    {READING_NAMES[finding.reading]:<14}  {finding.verdict:<13}  {ours}", 35
+                )
             )
         blocks.append("\n".join(lines))
     return "\n\n".join([*blocks, tally(found)])

@@ -9,8 +9,8 @@ from torch import Tensor
 from liegg.actions import Affine, Linear
 from liegg.studies.error_rates.cases import (
     ACTIVATIONS,
-    DTYPES,
-    SAMPLES,
+    CASE_DTYPES,
+    CASE_SAMPLES,
     Case,
     Function,
     normal,
@@ -20,16 +20,16 @@ from liegg.studies.error_rates.cases import (
     product,
 )
 
-GAINS = {"default weights": 1.0, "weights × 2.5": 2.5, "weights × 4": 4.0}
-DEGREES = {"cubic polynomial": 3, "quartic polynomial": 4}
-KINDS = (*GAINS, *DEGREES)
+WEIGHT_GAINS = {"default weights": 1.0, "weights × 2.5": 2.5, "weights × 4": 4.0}
+POLYNOMIAL_DEGREES = {"cubic polynomial": 3, "quartic polynomial": 4}
+ASYMMETRIC_KINDS = (*WEIGHT_GAINS, *POLYNOMIAL_DEGREES)
 
-OUTPUTS = (1, 2, 4)
+ASYMMETRIC_OUTPUTS = (1, 2, 4)
 LARGEST_INPUTS = {3: 12, 4: 6}
 """Largest number of inputs for each degree: the number of coefficients grows with that power."""
 
 REGIONS = ("cone", "orthant", "far away", "subspace")
-WIDTH = 0.3
+REGION_WIDTH = 0.3
 """Tangent of a typical angle of the cone, and relative spread of the data far from the origin."""
 
 
@@ -96,18 +96,22 @@ def function(
     confirms this.
 
     Args:
-        kind: one of `KINDS`.
+        kind: one of `ASYMMETRIC_KINDS`.
         inputs: width of a sample.
         outputs: number of outputs.
         generator: random generator.
         dtype: precision.
     """
-    if kind in DEGREES:
-        return polynomial(DEGREES[kind], inputs, outputs, generator, dtype=dtype)
+    if kind in POLYNOMIAL_DEGREES:
+        return polynomial(POLYNOMIAL_DEGREES[kind], inputs, outputs, generator, dtype=dtype)
     hidden = (32,) * pick((2, 3), generator)
     activation = pick(tuple(ACTIVATIONS), generator)
     return perceptron(
-        (inputs, *hidden, outputs), generator, gain=GAINS[kind], activation=activation, dtype=dtype
+        (inputs, *hidden, outputs),
+        generator,
+        gain=WEIGHT_GAINS[kind],
+        activation=activation,
+        dtype=dtype,
     )
 
 
@@ -127,11 +131,13 @@ def asymmetric(index: int, *, seed: int = 0) -> Case:
         seed: seed of the series.
     """
     generator = torch.Generator().manual_seed(1_000_003 * seed + index)
-    kind = KINDS[index % len(KINDS)]
+    kind = ASYMMETRIC_KINDS[index % len(ASYMMETRIC_KINDS)]
     n, copies = pick((2, 3, 4, 5, 6), generator), pick((1, 1, 2, 3), generator)
-    copies = max(1, min(copies, LARGEST_INPUTS.get(DEGREES.get(kind, 0), n * copies) // n))
-    outputs, samples = pick(OUTPUTS, generator), pick(SAMPLES, generator)
-    dtype, action = pick(DTYPES, generator), pick((Linear, Affine), generator)
+    copies = max(
+        1, min(copies, LARGEST_INPUTS.get(POLYNOMIAL_DEGREES.get(kind, 0), n * copies) // n)
+    )
+    outputs, samples = pick(ASYMMETRIC_OUTPUTS, generator), pick(CASE_SAMPLES, generator)
+    dtype, action = pick(CASE_DTYPES, generator), pick((Linear, Affine), generator)
     model = function(kind, n * copies, outputs, generator, dtype=dtype)
     data = normal(samples, n * copies, generator, dtype)
     return Case("asymmetric", kind, model, data, action(n, copies=copies), nothing(n), outputs)
@@ -153,9 +159,9 @@ def region(name: str, samples: int, n: int, generator: torch.Generator) -> Float
     along = x @ direction.mT
     across = x - along * direction
     regions = {
-        "cone": along.abs() * (direction + WIDTH * across),
+        "cone": along.abs() * (direction + REGION_WIDTH * across),
         "orthant": x.abs(),
-        "far away": 2 * direction + 2 * WIDTH * x,
+        "far away": 2 * direction + 2 * REGION_WIDTH * x,
         "subspace": across,
     }
     return regions[name]
@@ -177,7 +183,7 @@ def confined(index: int, *, seed: int = 0) -> Case:
     name = REGIONS[index % len(REGIONS)]
     n, outputs, samples = (
         pick((3, 4, 5), generator),
-        pick(OUTPUTS, generator),
+        pick(ASYMMETRIC_OUTPUTS, generator),
         pick((500, 1000, 2000), generator),
     )
     dtype = pick((torch.float64, torch.float32), generator)

@@ -38,7 +38,7 @@ STRENGTHS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
 SLIGHTLY_BROKEN = 0.01
 """Largest ε at which every rule should find the symmetry: 10⁻⁴ of the variance breaks it."""
 
-OUTPUTS = 3
+BROKEN_OUTPUTS = 3
 
 
 def broken(kind: str, strength: float, samples: int, *, seed: int = 0, draw: int = 0) -> Case:
@@ -57,8 +57,8 @@ def broken(kind: str, strength: float, samples: int, *, seed: int = 0, draw: int
     chosen = BASES[kind]()
     generator = torch.Generator().manual_seed(1_000_003 * seed + 700_000 + list(BASES).index(kind))
     width = chosen.n * chosen.copies
-    symmetric = of_invariants(chosen, OUTPUTS, generator)
-    asymmetric = tanh_network((width, 24, 24, OUTPUTS), generator)
+    symmetric = of_invariants(chosen, BROKEN_OUTPUTS, generator)
+    asymmetric = tanh_network((width, 24, 24, BROKEN_OUTPUTS), generator)
     trial = normal(4000, width, generator)
     one, other = (float(part(trial).var(0).sum().sqrt()) for part in (symmetric, asymmetric))
 
@@ -70,7 +70,7 @@ def broken(kind: str, strength: float, samples: int, *, seed: int = 0, draw: int
     drawn = torch.Generator().manual_seed(zlib.crc32(label.encode()))
     action = (Affine if chosen.affine else Linear)(chosen.n, copies=chosen.copies)
     data = normal(samples, width, drawn)
-    return Case("broken", kind, model, data, action, chosen.algebra, OUTPUTS)
+    return Case("broken", kind, model, data, action, chosen.algebra, BROKEN_OUTPUTS)
 
 
 def reference(kind: str, strength: float, samples: int, *, seed: int = 0) -> list[float]:

@@ -19,11 +19,11 @@ T = TypeVar("T")
 ACTIVATIONS: dict[str, Function] = {"tanh": torch.tanh, "swish": torch.nn.functional.silu}
 """Analytic ones, so that a random network is an analytic function."""
 
-GAIN = 2.5
+NONLINEAR_GAIN = 2.5
 """Factor of the default weights that makes a network clearly nonlinear on unit data."""
 
-DTYPES = (torch.float64, torch.float64, torch.float32, torch.float32, torch.bfloat16)
-SAMPLES = (200, 500, 1000, 2000, 5000)
+CASE_DTYPES = (torch.float64, torch.float64, torch.float32, torch.float32, torch.bfloat16)
+CASE_SAMPLES = (200, 500, 1000, 2000, 5000)
 """Precisions and numbers of samples, one of which a case takes at random."""
 
 CLEARLY_NONLINEAR = 0.15
@@ -38,7 +38,7 @@ TRAP_SAMPLES = (300, 500, 1000)
 FEWER_SAMPLES = (200, 500, 1000)
 """Numbers of samples, one of which a trap takes at random."""
 
-POPULATION = 6000
+POPULATION_SAMPLES = 6000
 """Samples of the population, from which the true defects are computed."""
 
 Draw = Callable[[int, torch.Generator], Tensor]
@@ -182,7 +182,7 @@ def tanh_network(
     sizes: tuple[int, ...], generator: torch.Generator, dtype: torch.dtype = torch.float64
 ) -> Perceptron:
     """A clearly nonlinear network with random weights."""
-    return perceptron(sizes, generator, gain=GAIN, activation="tanh", dtype=dtype)
+    return perceptron(sizes, generator, gain=NONLINEAR_GAIN, activation="tanh", dtype=dtype)
 
 
 def normal(
@@ -232,7 +232,7 @@ def unit(side: int, *places: tuple[int, int]) -> Float[Tensor, "d m m"]:
 
 
 def drawn(
-    draw: Draw, generator: torch.Generator, samples: int = POPULATION
+    draw: Draw, generator: torch.Generator, samples: int = POPULATION_SAMPLES
 ) -> Callable[[], Tensor]:
     """A population of a distribution, drawn when it is needed."""
     seed = int(torch.randint(2**31, (), generator=generator))
@@ -244,7 +244,9 @@ def normal_draws(width: int) -> Draw:
     return lambda count, generator: normal(count, width, generator)
 
 
-def more(width: int, generator: torch.Generator, samples: int = POPULATION) -> Callable[[], Tensor]:
+def more(
+    width: int, generator: torch.Generator, samples: int = POPULATION_SAMPLES
+) -> Callable[[], Tensor]:
     """A population of standard normal samples."""
     return drawn(normal_draws(width), generator, samples)
 

@@ -97,7 +97,7 @@ def single_share(evidence: Evidence, *, share: float) -> int:
     return max(0, int((singular <= share * singular.sum()).sum()) - evidence.trivial)
 
 
-RULES: dict[str, Callable[[Evidence], int]] = {
+COUNTING_RULES: dict[str, Callable[[Evidence], int]] = {
     "largest gap": largest_gap,
     "largest gap, 10 or more": lambda evidence: largest_gap(evidence, least=10.0),
     "defect below 0.01": lambda evidence: below(evidence, threshold=0.01),
@@ -124,7 +124,7 @@ def evidence(sym: Symmetries) -> Evidence:
 
 def counts(sym: Symmetries, seen: Evidence) -> dict[str, int]:
     """Number of symmetries by every rule, liegg's verdict first."""
-    return {LIEGG: sym.nullity} | {name: rule(seen) for name, rule in RULES.items()}
+    return {LIEGG: sym.nullity} | {name: rule(seen) for name, rule in COUNTING_RULES.items()}
 
 
 def judge(case: Case) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from torch.nn.functional import pad
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
 from liegg.studies.error_rates.cases import (
-    DTYPES,
-    SAMPLES,
+    CASE_DTYPES,
+    CASE_SAMPLES,
     Case,
     Function,
     normal,
@@ -27,8 +27,8 @@ from liegg.studies.error_rates.cases import (
 
 Features = Callable[[Tensor], Tensor]
 
-OUTPUTS = (2, 3, 5)
-CONDITION = 3.0
+SYMMETRIC_OUTPUTS = (2, 3, 5)
+LARGEST_CONDITION = 3.0
 """Largest condition number of a change of basis."""
 
 
@@ -142,7 +142,7 @@ def motion_invariants(p: int, q: int = 0, *, copies: int) -> Invariants:
     )
 
 
-KINDS: dict[str, Callable[[torch.Generator], Invariants]] = {
+INVARIANT_KINDS: dict[str, Callable[[torch.Generator], Invariants]] = {
     "so(n)": rotations,
     "so(p, q)": boosts,
     "so(k) ⊕ so(l)": blocks,
@@ -242,9 +242,9 @@ def of_invariants(
 
 
 def change_of_basis(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
-    """A random invertible matrix of condition at most `CONDITION`."""
+    """A random invertible matrix of condition at most `LARGEST_CONDITION`."""
     left, right = (torch.linalg.qr(normal(n, n, generator))[0] for _ in range(2))
-    stretch = CONDITION ** (torch.rand(n, generator=generator, dtype=torch.float64) - 0.5)
+    stretch = LARGEST_CONDITION ** (torch.rand(n, generator=generator, dtype=torch.float64) - 0.5)
     return left @ stretch.diag() @ right
 
 
@@ -265,15 +265,15 @@ def exact(index: int, *, seed: int = 0) -> Case:
         seed: seed of the series.
     """
     generator = torch.Generator().manual_seed(1_000_003 * seed + 500_000 + index)
-    kind = tuple(KINDS)[index % len(KINDS)]
-    chosen = KINDS[kind](generator)
+    kind = tuple(INVARIANT_KINDS)[index % len(INVARIANT_KINDS)]
+    chosen = INVARIANT_KINDS[kind](generator)
     n, copies = chosen.n, chosen.copies
-    in_its_own_basis = index // len(KINDS) % 2 == 0
+    in_its_own_basis = index // len(INVARIANT_KINDS) % 2 == 0
     basis = torch.eye(n, dtype=torch.float64) if in_its_own_basis else change_of_basis(n, generator)
     outputs, samples, dtype = (
-        pick(OUTPUTS, generator),
-        pick(SAMPLES, generator),
-        pick(DTYPES, generator),
+        pick(SYMMETRIC_OUTPUTS, generator),
+        pick(CASE_SAMPLES, generator),
+        pick(CASE_DTYPES, generator),
     )
     affine = chosen.affine or pick((True, False), generator)
     model = of_invariants(chosen, outputs, generator, basis=basis, dtype=dtype)

@@ -99,7 +99,7 @@ def _torus(n: int) -> Invariants:
     return Invariants(n, 1, algebra, lambda x: x[:, 0].prod(1, keepdim=True))
 
 
-ALGEBRAS: dict[str, Callable[[], Invariants]] = {
+TRAP_ALGEBRAS: dict[str, Callable[[], Invariants]] = {
     "su(2)": lambda: Invariants(
         4, 2, catalog.su(2), joined(metric_products(4), symplectic_products, _complex_determinant)
     ),
@@ -192,10 +192,10 @@ def _flags(x: Tensor) -> Tensor:
 
 def exact_algebras(generator: torch.Generator, index: int) -> Trap:
     """A network of invariants, every second in a random basis, one in three in float32."""
-    kind = list(ALGEBRAS)[index % len(ALGEBRAS)]
-    chosen = ALGEBRAS[kind]()
+    kind = list(TRAP_ALGEBRAS)[index % len(TRAP_ALGEBRAS)]
+    chosen = TRAP_ALGEBRAS[kind]()
     basis = torch.eye(chosen.n, dtype=torch.float64)
-    if index // len(ALGEBRAS) % 2:
+    if index // len(TRAP_ALGEBRAS) % 2:
         basis = change_of_basis(chosen.n, generator)
     dtype = pick((torch.float64, torch.float64, torch.float32), generator)
     outputs = pick((3, 5), generator)

@@ -11,35 +11,35 @@ import torch
 from liegg.studies.error_rates.cases import Maker, Trap, seeded
 from liegg.studies.error_rates.tally import Row, upper_limit
 from liegg.studies.error_rates.traps_algebras import ALGEBRA_TRAPS
-from liegg.studies.error_rates.traps_everyday import EVERYDAY
-from liegg.studies.error_rates.traps_hidden import HIDDEN
-from liegg.studies.error_rates.traps_judgement import LEVELS, VERDICTS, judge_trap
-from liegg.studies.error_rates.traps_layers import LAYERS
-from liegg.studies.error_rates.traps_models import MODELS
-from liegg.studies.error_rates.traps_names import NAMES, NameMaker, NameTrap, judge_name
-from liegg.studies.error_rates.traps_neighbours import NEIGHBOURS
-from liegg.studies.error_rates.traps_outputs import OUTPUTS
+from liegg.studies.error_rates.traps_everyday import EVERYDAY_TRAPS
+from liegg.studies.error_rates.traps_hidden import HIDDEN_TRAPS
+from liegg.studies.error_rates.traps_judgement import CLAIM_LEVELS, VERDICTS, judge_trap
+from liegg.studies.error_rates.traps_layers import LAYER_TRAPS
+from liegg.studies.error_rates.traps_models import MODEL_TRAPS
+from liegg.studies.error_rates.traps_names import NAME_TRAPS, NameMaker, NameTrap, judge_name
+from liegg.studies.error_rates.traps_neighbours import NEIGHBOUR_TRAPS
+from liegg.studies.error_rates.traps_outputs import OUTPUT_TRAPS
 from liegg.studies.error_rates.traps_samples import SAMPLE_TRAPS
-from liegg.studies.error_rates.traps_scales import SCALES
+from liegg.studies.error_rates.traps_scales import SCALE_TRAPS
 
 THEMES: dict[str, Mapping[str, Maker | NameMaker]] = {
-    "hidden derivatives": HIDDEN,
-    "scales": SCALES,
+    "hidden derivatives": HIDDEN_TRAPS,
+    "scales": SCALE_TRAPS,
     "samples": SAMPLE_TRAPS,
-    "functions": MODELS,
-    "neighbours": NEIGHBOURS,
+    "functions": MODEL_TRAPS,
+    "neighbours": NEIGHBOUR_TRAPS,
     "algebras": ALGEBRA_TRAPS,
-    "equivariance": OUTPUTS,
-    "everyday": EVERYDAY | LAYERS,
-    "names": NAMES,
+    "equivariance": OUTPUT_TRAPS,
+    "everyday": EVERYDAY_TRAPS | LAYER_TRAPS,
+    "names": NAME_TRAPS,
 }
 
-FAMILIES: dict[str, Maker | NameMaker] = {
+TRAP_FAMILIES: dict[str, Maker | NameMaker] = {
     name: maker for families in THEMES.values() for name, maker in families.items()
 }
 """Every family by its name."""
 
-WEIGHTS = {
+FAMILY_SIZES = {
     "hidden derivatives": 20,
     "scales": 30,
     "samples": 32,
@@ -52,7 +52,7 @@ WEIGHTS = {
 }
 """Cases of each family of a theme in the full form."""
 
-MORE = {
+LARGER_FAMILIES = {
     "verified on held-out samples": 8,
     "less common algebras": 92,
     "random functions": 100,
@@ -73,7 +73,7 @@ class Key:
 def make(key: Key) -> Trap | NameTrap:
     """The trap of a key."""
     generator = seeded(key.family, key.index, seed=key.seed)
-    return FAMILIES[key.family](generator, key.index)
+    return TRAP_FAMILIES[key.family](generator, key.index)
 
 
 def cases(seed: int, *, each: int | None = None) -> list[Key]:
@@ -84,7 +84,7 @@ def cases(seed: int, *, each: int | None = None) -> list[Key]:
         each: number of cases of each family; by default that of the full form.
     """
     counts = {
-        family: each or MORE.get(family, WEIGHTS[theme])
+        family: each or LARGER_FAMILIES.get(family, FAMILY_SIZES[theme])
         for theme, families in THEMES.items()
         for family in families
     }
@@ -143,7 +143,7 @@ def tally(rows: Sequence[Row]) -> dict[str, Any]:
     verdicts = Counter(row["verdict"] for row in rows)
     wrong = [row for row in rows if row["verdict"] == VERDICTS[-1]]
     strongest = Counter(
-        min((one["level"] for one in row["false"]), key=LEVELS.index) for row in wrong
+        min((one["level"] for one in row["false"]), key=CLAIM_LEVELS.index) for row in wrong
     )
     findable = [row for row in rows if row["decidable"] and row["findable"]]
     claims = Counter(claim for row in wrong for claim in {one["claim"] for one in row["false"]})
@@ -154,7 +154,7 @@ def tally(rows: Sequence[Row]) -> dict[str, Any]:
         "found": sum(row["verdict"] == VERDICTS[0] for row in findable),
         "undergraded": sum(row.get("undergraded", False) for row in rows),
         "claims": dict(sorted(claims.items())),
-        "levels": {level: strongest[level] for level in LEVELS},
+        "levels": {level: strongest[level] for level in CLAIM_LEVELS},
         "upper": upper_limit(len(wrong), len(rows)),
     }
 

@@ -288,7 +288,7 @@ def correlated(generator: torch.Generator, index: int) -> Trap:
     return everyday(inner, n, draw, generator, symmetric=symmetric, label=f"apart by {apart:g}")
 
 
-EVERYDAY: dict[str, Maker] = {
+EVERYDAY_TRAPS: dict[str, Maker] = {
     "softmax probabilities": probabilities,
     "saturating heads": saturating,
     "large common part": common_mode,

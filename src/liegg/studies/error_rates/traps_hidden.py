@@ -112,7 +112,7 @@ def stepped(generator: torch.Generator, index: int) -> Trap:
     )
 
 
-HIDDEN: dict[str, Maker] = {
+HIDDEN_TRAPS: dict[str, Maker] = {
     "detached part": detached,
     "rounded part": rounded,
     "embedded part": embedded,

@@ -169,7 +169,7 @@ def constant_column(generator: torch.Generator, index: int) -> Trap:
     )
 
 
-LAYERS: dict[str, Maker] = {
+LAYER_TRAPS: dict[str, Maker] = {
     "normalised inputs": normalised,
     "layer normalisation": layer_norm,
     "gates": gated,

@@ -299,7 +299,7 @@ def trained_molecules(generator: torch.Generator, index: int) -> Trap:
     )
 
 
-MODELS: dict[str, Maker] = {
+MODEL_TRAPS: dict[str, Maker] = {
     "random functions": random_functions,
     "confined data": confined_functions,
     "invariant networks": invariant_networks,

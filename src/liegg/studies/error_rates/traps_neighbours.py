@@ -120,7 +120,7 @@ def copied_feature(generator: torch.Generator, index: int) -> Trap:
     )
 
 
-NEIGHBOURS: dict[str, Maker] = {
+NEIGHBOUR_TRAPS: dict[str, Maker] = {
     "discrete symmetries": discrete,
     "other norms": other_norms,
     "almost equal axes": almost_equal_axes,

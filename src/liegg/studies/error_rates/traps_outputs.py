@@ -166,7 +166,7 @@ def no_equivariance(generator: torch.Generator, index: int) -> Trap:
     )
 
 
-OUTPUTS: dict[str, Maker] = {
+OUTPUT_TRAPS: dict[str, Maker] = {
     "equivariant vectors": vector_field,
     "gl(2) equivariance": linear_equivariance,
     "two bodies": two_bodies,

@@ -218,7 +218,7 @@ def candidate_basis(generator: torch.Generator, index: int) -> Trap:
     )
 
 
-SCALES: dict[str, Maker] = {
+SCALE_TRAPS: dict[str, Maker] = {
     "logarithm of a quotient": quotient,
     "logarithms of Lorentz products": logarithmic_classifier,
     "verified on held-out samples": verified,

@@ -16,7 +16,7 @@ from liegg.studies.figures.style import finish, frame, with_panels
 SMALLEST_DEFECT = 1e-34
 """Smaller defects, zero included, are drawn here."""
 
-QUESTIONS = {
+RULE_QUESTIONS = {
     "none": ("a symmetry found where there is none", OTHER),
     "exact": ("exact symmetries, wrong count", FOUND),
     "broken": ("slightly broken symmetries, wrong count", THIRD),
@@ -102,9 +102,9 @@ def rules_figure(results: dict[str, Any]) -> Figure:
     """Share of wrong answers of every rule for each kind of question, on the same cases."""
     rules = results["rules"]
     made, ax = with_panels(9.5, 0.9 + 0.85 * len(rules), 1, 1)
-    height = 0.8 / len(QUESTIONS)
+    height = 0.8 / len(RULE_QUESTIONS)
     near: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": "x-small"}
-    for index, (question, (name, color)) in enumerate(QUESTIONS.items()):
+    for index, (question, (name, color)) in enumerate(RULE_QUESTIONS.items()):
         errors = [rule[question] for rule in rules.values()]
         shares = [100 * one["wrong"] / one["cases"] if one["cases"] else 0.0 for one in errors]
         places = [place - 0.4 + height * (index + 0.5) for place in range(len(rules))]
