@@ -19,10 +19,9 @@ from liegg.polarization import gram
 from liegg.polarization import r_factor as accumulate
 from liegg.polarization.memory import estimate
 from liegg.spectrum.defects import defects, smallest_defects
-from liegg.studies.provenance import provenance, write_json
 from measure import in_process, peak_bytes, reset_peak, resident_bytes
+from result_files import RESULTS, store
 
-HERE = Path(__file__).parent
 COUNT = 20
 CASES = ("qr", "full", "bottom", "full_network", "bottom_network")
 ROWS = 4
@@ -144,12 +143,8 @@ def main() -> None:
     cases = [case(n, chosen.device, skip) for n in sizes]
     where = torch.device(chosen.device).type
     command = " ".join(["python", "benchmarks/candidates.py", *sys.argv[1:]])
-    results = {
-        "cases": cases,
-        "provenance": provenance(command, seconds=time.perf_counter() - begin, device=where),
-    }
-    out = chosen.out or HERE.parent / "results" / f"bench-candidates-{where}.json"
-    write_json(results, out)
+    out = chosen.out or RESULTS / f"bench-candidates-{where}.json"
+    store({"cases": cases}, out, command, begin=begin, device=where)
     print(f"stored in {out}")
 
 

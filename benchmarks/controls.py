@@ -1,11 +1,8 @@
 """Cost of intervals and default controls over the bare extraction, stored as results/bench-controls.json."""
 
-import argparse
 import json
 import time
 from collections.abc import Callable
-from itertools import pairwise
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -13,18 +10,9 @@ from torch import Tensor, nn
 import liegg
 from liegg.actions import Action
 from liegg.polarization.sample_blocks import count_for
-from liegg.studies.provenance import provenance, write_json
 from measure import alternating
-
-HERE = Path(__file__).parent
-
-
-def perceptron(*widths: int, dtype: torch.dtype = torch.float32) -> nn.Module:
-    """Random network with Swish."""
-    torch.manual_seed(0)
-    return nn.Sequential(
-        *[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
-    ).to(dtype)
+from perceptrons import perceptron
+from result_files import options, store
 
 
 def convolutional() -> nn.Module:
@@ -116,19 +104,14 @@ def cost(model: nn.Module, x: Tensor, action: Action, repeats: int) -> dict[str,
 
 def main() -> None:
     """Run, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few samples, for a look")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "bench-controls.json")
+    parser = options(__doc__, "bench-controls.json", quick="few samples, for a look")
     chosen = parser.parse_args()
     begin = time.perf_counter()
     results = {}
     for name, make in CASES.items():
         results[name] = cost(*make(50 if chosen.quick else 1), repeats=1 if chosen.quick else 7)
         print(name, json.dumps(results[name]), flush=True)
-    stored = provenance(
-        "python benchmarks/controls.py", seconds=time.perf_counter() - begin, device="cpu"
-    )
-    write_json({"cases": results, "provenance": stored}, chosen.out)
+    store({"cases": results}, chosen.out, "python benchmarks/controls.py", begin=begin)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,9 @@
 """Coverage of nominal 95 % intervals on data of many kinds, stored as results/coverage.json."""
 
-import argparse
 import math
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 from typing import NamedTuple
 
 import torch
@@ -14,9 +12,8 @@ from torch import Generator, Tensor
 import liegg
 from liegg.decision.intervals import bootstrap, span_interval
 from liegg.spectrum.defects import defects
-from liegg.studies.provenance import provenance, write_json
+from result_files import options, store
 
-HERE = Path(__file__).parent
 COUNTS, REPEATS, LARGE = (100, 300, 1000, 3000, 10_000), 150, 2_000_000
 SPAN = 3
 """Directions whose intervals are judged: one of small defect, and two of nearly equal defects."""
@@ -194,9 +191,7 @@ def _cell(row: dict) -> str:
 
 def main() -> None:
     """Run, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few repetitions, for a look")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "coverage.json")
+    parser = options(__doc__, "coverage.json", quick="few repetitions, for a look")
     chosen = parser.parse_args()
     begin, counts = time.perf_counter(), COUNTS[:1] if chosen.quick else COUNTS
     repeats, large = (2, 20_000) if chosen.quick else (REPEATS, LARGE)
@@ -207,11 +202,8 @@ def main() -> None:
         ]
         for one in waiting:
             rows += one.result()
-    stored = provenance("python benchmarks/coverage.py", seconds=time.perf_counter() - begin)
-    write_json(
-        {"level": 0.95, "repeats": repeats, "directions": SPAN, "rows": rows, "provenance": stored},
-        chosen.out,
-    )
+    results = {"level": 0.95, "repeats": repeats, "directions": SPAN, "rows": rows}
+    store(results, chosen.out, "python benchmarks/coverage.py", begin=begin)
 
 
 if __name__ == "__main__":

@@ -24,15 +24,14 @@ import torch
 from torch import Tensor
 
 import liegg
-from data_tables import write_tables
 from liegg.decision.distribution import pose_means, quadratic_test
 from liegg.polarization import row_means
 from liegg.polarization.displacement import Workspace
 from liegg.polarization.sample_digest import sample_hashes
 from liegg.polarization.test_functions import fourier_features
-from liegg.studies.provenance import provenance, write_json
+from result_files import DOCS, RESULTS, put_tables, store
 
-OUT = Path(__file__).parents[1] / "results" / "data-sets.json"
+OUT = RESULTS / "data-sets.json"
 ROTATIONS = {f"gaussian {n}": n * (n - 1) // 2 for n in range(2, 7)}
 KNOWN = {
     "ring": 1,
@@ -360,15 +359,15 @@ def main() -> None:
     rows.sort(key=lambda row: (row[0], tuple(map(str, row[1]))))
     results["left_out"] = len(chosen) - len(rows)
     results |= {part: found for part, found in summary(rows).items() if part in given.parts}
-    seconds = time.perf_counter() - begin
     command = (
         f"python benchmarks/data_sets.py{' --quick' * given.quick} --parts {' '.join(given.parts)} "
         f"--processes {given.processes}"
     )
-    write_json(results | {"provenance": provenance(command, seconds=seconds)}, given.out)
+    store(results, given.out, command, begin=begin)
     if given.out == OUT and not given.quick and len(given.parts) == len(TASKS) + 1:
-        write_tables(results, TABLES)
-    print(f"{len(rows)} data sets in {seconds:.0f} s: {given.out}")
+        found = {name: "\n".join(["", *lines(results), ""]) for name, lines in TABLES.items()}
+        put_tables(DOCS / "data-sets.md", found)
+    print(f"{len(rows)} data sets in {time.perf_counter() - begin:.0f} s: {given.out}")
 
 
 if __name__ == "__main__":

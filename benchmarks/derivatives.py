@@ -2,15 +2,13 @@
 
 import math
 import time
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from liegg.actions.grid.stencils import Border, Filter, along, derivative_matrix, smoothing_matrix
-from liegg.studies.provenance import provenance, write_json
+from result_files import RESULTS, store
 
-HERE = Path(__file__).parent
 SIDE, IMAGES, WAVES = 28, 200, 8
 SCHEMES: tuple[Filter, ...] = ("paper", "central", "gaussian", "spectral")
 FAMILIES: dict[str, Border] = {"periodic": "periodic", "fading": "replicate", "cut": "replicate"}
@@ -82,12 +80,7 @@ def main() -> None:
             f"{row['family']:<9} {row['band']:<6}",
             *(f"{scheme} {row[scheme]:.1e}" for scheme in SCHEMES),
         )
-    results = {
-        "side": SIDE,
-        "errors": rows,
-        "provenance": provenance("make bench", seconds=time.perf_counter() - begin),
-    }
-    write_json(results, HERE.parent / "results" / "derivatives.json")
+    store({"side": SIDE, "errors": rows}, RESULTS / "derivatives.json", "make bench", begin=begin)
 
 
 if __name__ == "__main__":

@@ -6,21 +6,18 @@ confidently wrong if another number of symmetries is claimed without saying that
 exact that exact derivatives break.
 """
 
-import argparse
 import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
 import liegg
-from liegg.studies.provenance import provenance, write_json
+from result_files import options, store
 
-HERE = Path(__file__).parent
 SAMPLES, QUICK_SAMPLES = 400, 150
 
 Function = Callable[[Tensor], Tensor]
@@ -207,10 +204,8 @@ def analyse(case: Case, count: int) -> dict[str, Any]:
 
 def main() -> None:
     """Analyse, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="every fourth function, fewer samples")
-    parser.add_argument(
-        "--out", type=Path, default=HERE.parent / "results" / "finite-differences.json"
+    parser = options(
+        __doc__, "finite-differences.json", quick="every fourth function, fewer samples"
     )
     chosen = parser.parse_args()
     begin, rows = time.perf_counter(), []
@@ -222,8 +217,7 @@ def main() -> None:
             f"right {row['right']}/{row['directions']} error {row['error']} wrong {row['wrong']}"
         )
     total = {name: sum(row[name] for row in rows) for name in ("directions", "right", "wrong")}
-    record = provenance("make bench", seconds=time.perf_counter() - begin)
-    write_json({"functions": rows, **total, "provenance": record}, chosen.out)
+    store({"functions": rows, **total}, chosen.out, "make bench", begin=begin)
     print(total)
 
 

@@ -14,7 +14,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -23,11 +22,11 @@ from torch import Tensor, nn
 import liegg
 from liegg._utils.threads import threads
 from liegg.actions import Action
-from liegg.studies.provenance import provenance, write_json
 from measure import in_process
+from perceptrons import perceptron
+from result_files import options, store
 from scale import residual, timed
 
-HERE = Path(__file__).parent
 SAMPLES = (50, 200, 1000, 2000, 10_000)
 IMAGES = (8, 32, 128)
 
@@ -43,12 +42,7 @@ def small(samples: int) -> Case:
 
 def two_vectors(samples: int) -> Case:
     """A perceptron of the size of the paper's O(5) networks, in float32."""
-    torch.manual_seed(0)
-    widths = (10, 32, 32, 32, 32)
-    layers = [
-        part for before, after in pairwise(widths) for part in (nn.Linear(before, after), nn.SiLU())
-    ]
-    model = nn.Sequential(*layers, nn.Linear(32, 1))
+    model = perceptron(10, 32, 32, 32, 32, 1)
     return model, torch.randn(samples, 10), liegg.Linear(5, copies=2)
 
 
@@ -140,12 +134,8 @@ def one_call(count: int) -> dict[str, float]:
 
 def main() -> None:
     """Run, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few sizes, once, for a look")
+    parser = options(__doc__, "bench-fixed-cost.json", quick="few sizes, once, for a look")
     parser.add_argument("--call", type=int, help=argparse.SUPPRESS)
-    parser.add_argument(
-        "--out", type=Path, default=HERE.parent / "results" / "bench-fixed-cost.json"
-    )
     chosen = parser.parse_args()
     if chosen.call is not None:
         print(json.dumps(one_call(chosen.call)))
@@ -158,12 +148,8 @@ def main() -> None:
     results["cuda"] = [on_a_gpu(n, 1 if quick else 7) for n in images] if gpu else []
     results["busy"] = beside_others(1 if quick else 5)
     print(json.dumps(results, indent=1), flush=True)
-    stored = provenance(
-        "python benchmarks/fixed_cost.py",
-        seconds=time.perf_counter() - begin,
-        device="cuda" if gpu else "cpu",
-    )
-    write_json({**results, "provenance": stored}, chosen.out)
+    device = "cuda" if gpu else "cpu"
+    store(results, chosen.out, "python benchmarks/fixed_cost.py", begin=begin, device=device)
 
 
 if __name__ == "__main__":

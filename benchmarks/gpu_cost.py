@@ -34,10 +34,8 @@ from torch import Tensor, nn
 from torch.profiler import ProfilerActivity, profile
 
 import liegg
-from liegg.studies.provenance import provenance, write_json
+from result_files import RESULTS, store
 from scale import plain, residual
-
-HERE = Path(__file__).parent
 
 PAPER = ("o5", "rotmnist", "cifar10", "configurations", "layerwise", "sample-complexity")
 
@@ -295,7 +293,7 @@ def main() -> None:
         "--paper", type=int, default=0, help="processes for the studies; 0 for none"
     )
     parser.add_argument("--studies", nargs="*", default=PAPER, choices=PAPER)
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results")
+    parser.add_argument("--out", type=Path, default=RESULTS)
     chosen = parser.parse_args()
     chosen.out.mkdir(parents=True, exist_ok=True)
     begin = time.perf_counter()
@@ -304,13 +302,9 @@ def main() -> None:
         results["paper"] = paper(chosen.out, chosen.paper, tuple(chosen.studies))
         results["paper_processes"] = chosen.paper
         results["paper_seconds"] = sum(results["paper"].values())
-    gpu = torch.cuda.is_available()
-    stored = provenance(
-        "python benchmarks/gpu_cost.py",
-        seconds=time.perf_counter() - begin,
-        device=torch.cuda.get_device_name() if gpu else "cpu",
-    )
-    write_json({**results, "provenance": stored}, chosen.out / "bench-gpu-cost.json")
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    out = chosen.out / "bench-gpu-cost.json"
+    store(results, out, "python benchmarks/gpu_cost.py", begin=begin, device=device)
 
 
 if __name__ == "__main__":

@@ -12,12 +12,10 @@ python benchmarks/groups.py --only seeds  the other parts stay as they are store
 python benchmarks/groups.py --quick       a few cases of each part, to a file of your choice
 """
 
-import argparse
 import json
 import math
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -35,9 +33,8 @@ from group_cases import (
     symmetrised,
 )
 from liegg.results.group_symmetries import GroupElement
-from liegg.studies.provenance import provenance, write_json
-
-OUT = Path(__file__).parents[1] / "results" / "groups.json"
+from liegg.studies.provenance import write_json
+from result_files import options, store
 
 NETWORKS = 160
 """Networks without symmetry."""
@@ -153,14 +150,12 @@ def learned(base_seed: int = 0) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Run the parts and store them."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true")
+    parser = options(__doc__, "groups.json", quick="few cases of each kind")
     parser.add_argument("--only", choices=PARTS, help="the other parts stay as they are stored")
-    parser.add_argument("--out", type=Path, default=OUT)
-    options = parser.parse_args()
+    given = parser.parse_args()
     start = time.perf_counter()
     torch.set_num_threads(1)
-    quick = options.quick
+    quick = given.quick
     finite, slots, continuous = exact_cases(), slot_cases(), continuous_cases()
     some = [finite[0], finite[7], finite[8], finite[-1], slots[0], continuous[0]]
     parts: dict[str, Callable[[], Any]] = {
@@ -170,14 +165,14 @@ def main() -> None:
         "intervals": lambda: intervals(1 if quick else 30),
         "learned": learned,
     }
-    result = json.loads(options.out.read_text()) if options.only else {}
+    result = json.loads(given.out.read_text()) if given.only else {}
     for name, part in parts.items():
-        if options.only in (None, name):
+        if given.only in (None, name):
             result[name] = part()
-    command = "python benchmarks/groups.py" + " --quick" * quick
-    if not options.only:
-        result["provenance"] = provenance(command, seconds=time.perf_counter() - start)
-    write_json(result, options.out)
+    if given.only:
+        write_json(result, given.out)
+    else:
+        store(result, given.out, "python benchmarks/groups.py" + " --quick" * quick, begin=start)
 
 
 if __name__ == "__main__":

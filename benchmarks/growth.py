@@ -4,10 +4,8 @@ Each table varies one of them and leaves the rest as it is. Beside the product s
 against: one plain forward and backward pass, the dense formula, one reverse pass for every output.
 """
 
-import argparse
 import time
 from collections.abc import Callable, Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -21,20 +19,13 @@ from liegg.inputs.model import eval_view
 from liegg.inputs.pieces import BATCH_SIZE
 from liegg.inputs.probe import probe
 from liegg.polarization.rows import plan, polarize, samples_at_once
-from liegg.studies.provenance import provenance, write_json
 from measure import alternating, in_process
+from perceptrons import perceptron
+from result_files import options, store
 
 HERE = Path(__file__).parent
 DENSE_SAMPLES = 100_000
 """Samples up to which the dense formula is run: its rows take a kilobyte each."""
-
-
-def perceptron(*widths: int) -> nn.Module:
-    """Random network with Swish."""
-    torch.manual_seed(0)
-    return nn.Sequential(
-        *[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
-    )
 
 
 def normal(*shape: int) -> Tensor:
@@ -167,9 +158,7 @@ def _seconds(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[st
 
 def main() -> None:
     """Run, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "bench-growth.json")
+    parser = options(__doc__, "bench-growth.json", quick="small sizes, for a look")
     quick, out = (chosen := parser.parse_args()).quick, chosen.out
     begin, repeats = time.perf_counter(), 1 if quick else 5
     results: dict[str, Any] = {
@@ -192,10 +181,7 @@ def main() -> None:
     }
     for name, rows in results.items():
         print(name, rows, flush=True)
-    results["provenance"] = provenance(
-        "python benchmarks/growth.py", seconds=time.perf_counter() - begin
-    )
-    write_json(results, out)
+    store(results, out, "python benchmarks/growth.py", begin=begin)
 
 
 if __name__ == "__main__":

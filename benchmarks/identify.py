@@ -5,11 +5,9 @@ Gaussian noise on the orthonormal generators, and identified; spans that are no 
 measured beside it.
 """
 
-import argparse
 import json
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import torch
 from torch import Tensor
@@ -19,9 +17,8 @@ from liegg.algebra import closure
 from liegg.algebra.structure.real_forms import pair
 from liegg.algebra.words.names import other_names
 from liegg.studies import o5
-from liegg.studies.provenance import provenance, write_json
+from result_files import options, store
 
-HERE = Path(__file__).parent
 LARGEST = 28
 LEVELS = (
     {"noise": 0.0, "condition": 100.0, "stated": False},
@@ -222,13 +219,11 @@ def cost(repeats: int) -> dict:
 
 def main() -> None:
     """Run the trials and store them."""
-    parser = argparse.ArgumentParser(description="Names of algebras in random trials.")
-    parser.add_argument(
-        "--quick",
-        action="store_true",
-        help="one round of two levels up to dimension 6, few spans; for the tests",
+    parser = options(
+        "Names of algebras in random trials.",
+        "bench-identify.json",
+        quick="one round of two levels up to dimension 6, few spans; for the tests",
     )
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "bench-identify.json")
     args = parser.parse_args()
     begin = time.perf_counter()
     cost(1)  # warm
@@ -240,8 +235,7 @@ def main() -> None:
         "cost": cost(1 if args.quick else 5),
     }
     print(json.dumps(results, indent=1))
-    stored = provenance("python benchmarks/identify.py", seconds=time.perf_counter() - begin)
-    write_json(results | {"provenance": stored}, args.out)
+    store(results, args.out, "python benchmarks/identify.py", begin=begin)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ and translation among the six affine candidates.
     LIEGG_DATA=data python benchmarks/image_schemes.py --models models --photographs imagenet-sample
 """
 
-import argparse
 import json
 import math
 import time
@@ -18,58 +17,19 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors.torch import load_file
 from torch import Tensor, nn
-from torch.nn.functional import pad, relu
+from torch.nn.functional import pad
 
 import liegg
+import resnets
 from liegg.actions.grid.stencils import SCHEMES, Scheme
 from liegg.studies import datasets
-from liegg.studies.provenance import provenance, write_json
+from result_files import options, store
 
-HERE = Path(__file__).parent
 IMAGES, PHOTOGRAPHS, DEFECTS = 48, 4, 32
 SHOWN: list[Scheme] = [s for s in SCHEMES if s != "paper"]  # its fields are per pixel
 DEGREE = math.pi / 180
 NAMES = {"rotation": liegg.so(2), "translation": liegg.translation(2)[:1]}
-
-
-class Block(nn.Module):
-    """Two convolutions beside an identity that is subsampled and padded where the width grows."""
-
-    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False)
-        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False)
-        self.bn1, self.bn2 = nn.BatchNorm2d(outputs), nn.BatchNorm2d(outputs)
-        self.stride, self.more = stride, (outputs - inputs) // 2
-
-    def forward(self, x: Tensor) -> Tensor:
-        """The features after the block."""
-        y = self.bn2(self.conv2(relu(self.bn1(self.conv1(x)))))
-        short = pad(x[:, :, :: self.stride, :: self.stride], (0, 0, 0, 0, self.more, self.more))
-        return relu(y + short)
-
-
-class ResNet20(nn.Module):
-    """The CIFAR-10 classifier of 20 layers; it averages over all places, so it takes any size."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.conv1, self.bn1 = nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16)
-        self.layer1 = nn.Sequential(*[Block(16, 16, 1) for _ in range(3)])
-        self.layer2 = nn.Sequential(Block(16, 32, 2), Block(32, 32, 1), Block(32, 32, 1))
-        self.layer3 = nn.Sequential(Block(32, 64, 2), Block(64, 64, 1), Block(64, 64, 1))
-        self.linear = nn.Linear(64, 10)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Logits of images with values from 0 to 1."""
-        mean, std = (x.new_tensor(v)[:, None, None] for v in (MEAN, STD))
-        x = relu(self.bn1(self.conv1((x - mean) / std)))
-        return self.linear(self.layer3(self.layer2(self.layer1(x))).mean((2, 3)))
-
-
-MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 def square(change: Tensor) -> float:
@@ -154,11 +114,9 @@ def photographs(folder: Path, count: int) -> Tensor:
 
 def main() -> None:
     """Run, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="digits and random weights only")
+    parser = options(__doc__, "image-schemes.json", quick="digits and random weights only")
     parser.add_argument("--models", type=Path, help="folder with cifar10-resnet20.safetensors")
     parser.add_argument("--photographs", type=Path, help="folder of images, 224 × 224")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "image-schemes.json")
     chosen = parser.parse_args()
     begin = time.perf_counter()
     found: dict[str, Any] = {}
@@ -166,9 +124,10 @@ def main() -> None:
         model, images = digits(10 if chosen.quick else 100)
         found["digits, random weights"] = responses(model, images)
         if not chosen.quick:
-            trained = ResNet20().eval()
-            trained.load_state_dict(load_file(chosen.models / "cifar10-resnet20.safetensors"))
-            cifar = datasets.cifar10("test").images[:IMAGES].float() / 255
+            trained, (cifar, _) = (
+                resnets.trained_resnet(20, chosen.models),
+                resnets.photographs(IMAGES),
+            )
             large = photographs(chosen.photographs, PHOTOGRAPHS)
             cases = {
                 "CIFAR-10": cifar,
@@ -178,9 +137,8 @@ def main() -> None:
             found |= {name: responses(trained, x) for name, x in cases.items()}
             found["defects on CIFAR-10"] = defects(trained, cifar[:DEFECTS])
     print(json.dumps(found, indent=1))
-    seconds = time.perf_counter() - begin
     command = "python benchmarks/image_schemes.py --models MODELS --photographs PHOTOGRAPHS"
-    write_json(found | {"provenance": provenance(command, seconds=seconds)}, chosen.out)
+    store(found, chosen.out, command, begin=begin)
 
 
 if __name__ == "__main__":

@@ -3,12 +3,10 @@
 Compared are the product, one plain training pass, and the paper's formula written plainly over all images at once.
 """
 
-import argparse
 import json
 import sys
 import time
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -16,8 +14,9 @@ from torch import Tensor, nn
 
 import liegg
 from liegg.inputs.pieces import BATCH_SIZE
-from liegg.studies.provenance import provenance, write_json
 from measure import alternating, in_process, peak_bytes, reset_peak, resident_bytes
+from perceptrons import perceptron
+from result_files import options, store
 
 HERE = Path(__file__).parent
 SIDE = 28
@@ -29,11 +28,7 @@ ACTIONS = {
 
 def network() -> nn.Module:
     """The six-layer perceptron 784→5×128→10."""
-    torch.manual_seed(0)
-    widths = [SIDE * SIDE, *[128] * 5, 10]
-    return nn.Sequential(
-        *[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
-    )
+    return perceptron(SIDE * SIDE, *[128] * 5, 10)
 
 
 class Batched:
@@ -114,9 +109,7 @@ def cost(count: int) -> dict[str, object]:
 
 def main() -> None:
     """Run, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few images, for a look")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "bench-images.json")
+    parser = options(__doc__, "bench-images.json", quick="few images, for a look")
     chosen = parser.parse_args()
     begin = time.perf_counter()
     counts = (4_000,) if chosen.quick else (10_000, 60_000)
@@ -131,10 +124,7 @@ def main() -> None:
         "cost": cost(counts[-1]),
     }
     print(json.dumps(results, indent=1))
-    write_json(
-        results | {"provenance": provenance("make bench", seconds=time.perf_counter() - begin)},
-        chosen.out,
-    )
+    store(results, chosen.out, "make bench", begin=begin)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
 """The tables of docs/layers.md on trained classifiers, from results/layer-errors.json."""
 
-from pathlib import Path
 from typing import Any
 
 from liegg._utils.text import percentage
-from question_tables import put_tables
+from result_files import DOCS, put_tables
 
-PAGE = Path(__file__).parents[1] / "docs" / "layers.md"
+PAGE = DOCS / "layers.md"
 
 NETWORKS = {"resnet20": "ResNet-20", "resnet56": "ResNet-56"}
 

@@ -19,10 +19,10 @@ import liegg
 from layer_error_tables import write_page
 from liegg.results import LayerErrors
 from liegg.results.json_values import json_values
-from liegg.studies.provenance import provenance, write_json
 from resnets import ResNet, photographs, trained_resnet
+from result_files import RESULTS, store
 
-OUT = Path(__file__).parents[1] / "results" / "layer-errors.json"
+OUT = RESULTS / "layer-errors.json"
 DEPTHS = (20, 56)
 SAMPLES = 64
 MOTIONS = [
@@ -102,9 +102,8 @@ def main() -> None:
             motions.append(stored(errors))
         networks[f"resnet{depth}"] = {"motions": motions, "layers": defects(network, images)}
     command = "LIEGG_DATA=data python benchmarks/layer_errors.py --models models"
-    record = provenance(command, seconds=time.perf_counter() - begin)
-    found = json_values(networks | {"provenance": record})
-    write_json(found, chosen.out)
+    found = json_values(networks)
+    store(found, chosen.out, command, begin=begin)
     if chosen.out == OUT:
         write_page(found)
 

@@ -22,10 +22,10 @@ from liegg.inputs.model import Model
 from liegg.polarization.output_sketch import Outputs
 from liegg.polarization.plan import Plan
 from liegg.polarization.rows import polarize, together_on
-from liegg.studies.provenance import provenance, write_json
 from measure import alternating
+from perceptrons import perceptron
+from result_files import RESULTS, store
 
-HERE = Path(__file__).parent
 SIDE = 32
 ACTION = liegg.Image("affine", shape=(3, SIDE, SIDE))
 
@@ -64,15 +64,6 @@ def residual() -> nn.Module:
     head = (nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(widths[-1], 10))
     return nn.Sequential(
         nn.Conv2d(3, 64, 3, 1, 1, bias=False), nn.BatchNorm2d(64), nn.ReLU(), *blocks, *head
-    ).eval()
-
-
-def perceptron() -> nn.Module:
-    """Seven layers, 3072→6×512→10."""
-    torch.manual_seed(0)
-    widths = [3 * SIDE * SIDE, *[512] * 6, 10]
-    return nn.Sequential(
-        *[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
     ).eval()
 
 
@@ -180,15 +171,15 @@ def main() -> None:
         torch.rand(max(counts), 3, SIDE, SIDE, generator=torch.Generator().manual_seed(0)), 1.0
     ).to(device)
     flat, repeats = images[: counts[0]].flatten(1), 1 if chosen.quick else 3
+    seven = perceptron(3 * SIDE * SIDE, *[512] * 6, 10).eval()
     results: dict[str, object] = {
-        "perceptron": cost(perceptron().to(device), flat, few[0], ("sum", "each"), repeats),
+        "perceptron": cost(seven.to(device), flat, few[0], ("sum", "each"), repeats),
         "residual": cost(residual().to(device), images[: counts[1]], few[1], ("sum",), repeats),
     }
     print(json.dumps(results, indent=1))
     name = "bench-layers.json" if device.type == "cpu" else f"bench-layers-{device.type}.json"
     command = f"python benchmarks/layers.py --device {chosen.device}"
-    stored = provenance(command, seconds=time.perf_counter() - begin, device=chosen.device)
-    write_json(results | {"provenance": stored}, chosen.out or HERE.parent / "results" / name)
+    store(results, chosen.out or RESULTS / name, command, begin=begin, device=chosen.device)
 
 
 if __name__ == "__main__":

@@ -10,12 +10,10 @@
 | shuffled, other target | trained on a function without symmetry; the controls on shuffled targets |
 """
 
-import argparse
 import json
 import time
 from collections.abc import Callable
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -24,9 +22,8 @@ from torch.func import functional_call, stack_module_state, vmap
 
 import liegg
 from liegg.decision.controls import CONTROL_DRAWS, RankTest
-from liegg.studies.provenance import provenance, write_json
+from result_files import options, store
 
-HERE = Path(__file__).parent
 ACTIVATIONS = (nn.SiLU, nn.Tanh, nn.ReLU)
 SCALES = (0.3, 1.0, 3.0)
 SAMPLES, WIDTH, STEPS, RATE = 120, 24, 400, 1e-2
@@ -164,10 +161,10 @@ def summary(tests: list[RankTest]) -> dict[str, Any]:
 
 def main() -> None:
     """Run, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--quick", action="store_true", help="few cases and steps, for a look")
-    parser.add_argument(
-        "--out", type=Path, default=HERE.parent / "results" / "learned-control.json"
+    parser = options(
+        __doc__.splitlines()[0] if __doc__ else None,
+        "learned-control.json",
+        quick="few cases and steps, for a look",
     )
     parser.add_argument("--only", nargs="*", choices=list(FAMILIES), help="run these again")
     chosen = parser.parse_args()
@@ -179,10 +176,8 @@ def main() -> None:
         cases, steps = (quick, 60) if chosen.quick else (full, STEPS)
         families[name] = summary([one(case, steps) for case in range(cases)])
         print(name, json.dumps({k: v for k, v in families[name].items() if k != "p"}), flush=True)
-        stored = provenance(
-            "python benchmarks/learned_control.py", seconds=time.perf_counter() - begin
-        )
-        write_json({"draws": CONTROL_DRAWS, "families": families, "provenance": stored}, chosen.out)
+        results = {"draws": CONTROL_DRAWS, "families": families}
+        store(results, chosen.out, "python benchmarks/learned_control.py", begin=begin)
 
 
 if __name__ == "__main__":

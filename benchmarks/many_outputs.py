@@ -5,20 +5,17 @@ output and very many samples are the truth; counted is how often the intervals o
 combinations of the outputs, hold it.
 """
 
-import argparse
 import time
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 
 import torch
 from torch import Tensor
 
 import liegg
 from liegg.polarization.output_sketch import Outputs
-from liegg.studies.provenance import provenance, write_json
+from result_files import options, store
 
-HERE = Path(__file__).parent
 ACTION = liegg.Linear(3, copies=2)
 BROKEN = 3
 """Directions of smallest defect: the rotations."""
@@ -103,11 +100,7 @@ def cover(
 
 def main() -> None:
     """Run, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few repetitions, for a look")
-    parser.add_argument(
-        "--out", type=Path, default=HERE.parent / "results" / "outputs-coverage.json"
-    )
+    parser = options(__doc__, "outputs-coverage.json", quick="few repetitions, for a look")
     chosen = parser.parse_args()
     begin = time.perf_counter()
     widths, sizes, repeats = (
@@ -119,10 +112,8 @@ def main() -> None:
         for samples, taken in product(sizes, (1, 4, 16, "each")):
             rows.append({**cover(outputs, taken, samples, repeats, defects), "defects": defects})
             print(rows[-1], flush=True)
-    stored = provenance("python benchmarks/many_outputs.py", seconds=time.perf_counter() - begin)
-    write_json(
-        {"level": 0.95, "strength": STRENGTH, "coverage": rows, "provenance": stored}, chosen.out
-    )
+    results = {"level": 0.95, "strength": STRENGTH, "coverage": rows}
+    store(results, chosen.out, "python benchmarks/many_outputs.py", begin=begin)
 
 
 if __name__ == "__main__":

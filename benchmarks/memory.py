@@ -10,6 +10,7 @@ from torch import nn
 import liegg
 from dense import dense_rows, dense_spectrum
 from measure import peak_bytes, reset_peak, resident_bytes
+from perceptrons import perceptron
 
 DIMENSION = 16
 
@@ -28,10 +29,7 @@ class Batched:
 
 def network(n: int) -> nn.Module:
     """A perceptron n→64→64→1."""
-    torch.manual_seed(0)
-    return nn.Sequential(
-        nn.Linear(n, 64), nn.SiLU(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 1)
-    )
+    return perceptron(n, 64, 64, 1)
 
 
 def dense(samples: int, n: int) -> None:

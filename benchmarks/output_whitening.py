@@ -20,10 +20,10 @@ from torch import nn
 
 import liegg
 from liegg.discovery.output_whitening import AskedOutputs
+from liegg.studies.error_rates.cases import Trap
 from liegg.studies.error_rates.traps_catalog import Key, make
 from liegg.studies.error_rates.traps_judgement import judge_trap
-from liegg.studies.error_rates.traps_record import Trap
-from liegg.studies.provenance import provenance, write_json
+from result_files import RESULTS, store
 
 ROOT = Path(__file__).parents[1]
 
@@ -91,7 +91,7 @@ def main() -> None:
     parser.add_argument("--each", type=int, default=12, help="traps of each family")
     parser.add_argument("--seeds", type=int, default=4, help="classifiers of each kind")
     parser.add_argument("--steps", type=int, default=1500, help="training steps")
-    parser.add_argument("--out", type=Path, default=ROOT / "results" / "output-whitening.json")
+    parser.add_argument("--out", type=Path, default=RESULTS / "output-whitening.json")
     given = parser.parse_args()
     begin = time.perf_counter()
     keys = [Key(family, index, 0) for family in FAMILIES for index in range(given.each)]
@@ -102,13 +102,8 @@ def main() -> None:
         "study": "output-whitening",
         "traps": {"cases": len(keys), "families": list(FAMILIES), **verdicts},
         "classifiers": {"cases": len(rows), "found": found, "rows": rows},
-        "provenance": provenance(
-            "python benchmarks/output_whitening.py",
-            seconds=time.perf_counter() - begin,
-            device="cpu",
-        ),
     }
-    write_json(results, given.out)
+    store(results, given.out, "python benchmarks/output_whitening.py", begin=begin)
     print(json.dumps(results["traps"], indent=1), json.dumps(found))
 
 

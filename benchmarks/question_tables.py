@@ -1,11 +1,11 @@
 """The tables of docs/questions.md, from results/questions.json."""
 
-from pathlib import Path
 from typing import Any
 
 from liegg._utils.text import percentage
+from result_files import DOCS, put_tables
 
-PAGE = Path(__file__).parents[1] / "docs" / "questions.md"
+PAGE = DOCS / "questions.md"
 
 
 def tables(stored: dict[str, Any]) -> dict[str, str]:
@@ -93,13 +93,3 @@ def _random(answer: dict[str, Any]) -> str:
 def write_page(stored: dict[str, Any]) -> None:
     """Put the tables into the page."""
     put_tables(PAGE, tables(stored))
-
-
-def put_tables(page: Path, found: dict[str, str]) -> None:
-    """Put tables between the comments of a page that name them."""
-    text = page.read_text(encoding="utf-8")
-    for name, table in found.items():
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        start = text.index(begin) + len(begin)
-        text = f"{text[:start]}{table}\n{text[text.index(end) :]}"
-    page.write_text(text, encoding="utf-8")

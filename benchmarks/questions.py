@@ -27,11 +27,11 @@ import liegg
 import resnets
 from liegg.results.answers import Answers
 from liegg.studies.datasets import mnist, mnist_sample
-from liegg.studies.provenance import provenance, write_json
 from measure import alternating
 from question_tables import write_page
+from result_files import RESULTS, store
 
-OUT = Path(__file__).parents[1] / "results" / "questions.json"
+OUT = RESULTS / "questions.json"
 
 
 # Digits
@@ -358,10 +358,7 @@ def main() -> None:
         if options.only in name and (found := work()) is not None:
             stored[name] = found
             print(json.dumps(found, indent=1, ensure_ascii=False)[:4000])
-    stored["provenance"] = provenance(
-        "python benchmarks/questions.py", seconds=time.perf_counter() - begin
-    )
-    write_json(stored, options.out)
+    store(stored, options.out, "python benchmarks/questions.py", begin=begin)
     if options.out == OUT:
         write_page(stored)
 

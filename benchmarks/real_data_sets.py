@@ -25,12 +25,11 @@ import torch
 from torch import Tensor
 
 import liegg
-from data_tables import write_tables
 from liegg.results.symmetries import Symmetries
 from liegg.studies.datasets import rotated
-from liegg.studies.provenance import provenance, write_json
+from result_files import DOCS, RESULTS, put_tables, store
 
-OUT = Path(__file__).parents[1] / "results" / "real-data-sets.json"
+OUT = RESULTS / "real-data-sets.json"
 MINKOWSKI = torch.diag(torch.tensor([1.0, -1.0, -1.0, -1.0], dtype=torch.float64))
 LORENTZ = ("boost x", "boost y", "boost z", "rotation xy", "rotation xz", "rotation yz")
 
@@ -341,12 +340,12 @@ def main() -> None:
     for part in given.parts:
         needs_folder = part in ("cms", "jets", "images")
         results[part] = PARTS[part](given.folder) if needs_folder else PARTS[part]()
-    seconds = time.perf_counter() - begin
     command = f"python benchmarks/real_data_sets.py --parts {' '.join(given.parts)}"
-    write_json(results | {"provenance": provenance(command, seconds=seconds)}, given.out)
+    store(results, given.out, command, begin=begin)
     if given.out == OUT and set(given.parts) == set(PARTS):
-        write_tables(results, TABLES)
-    print(f"{len(results)} parts in {seconds:.0f} s: {given.out}")
+        found = {name: "\n".join(["", *lines(results), ""]) for name, lines in TABLES.items()}
+        put_tables(DOCS / "data-sets.md", found)
+    print(f"{len(results)} parts in {time.perf_counter() - begin:.0f} s: {given.out}")
 
 
 if __name__ == "__main__":

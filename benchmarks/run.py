@@ -3,9 +3,7 @@
 Compared are the product and the paper's formula written plainly (`dense.py`), on the same model and data.
 """
 
-import argparse
 import time
-from itertools import pairwise
 from pathlib import Path
 
 import torch
@@ -14,18 +12,16 @@ from torch import nn
 import liegg
 from dense import dense_rows, dense_spectrum
 from liegg.inputs.pieces import BATCH_SIZE
-from liegg.studies.provenance import provenance, write_json
 from measure import alternating, in_process
+from perceptrons import perceptron
+from result_files import options, store
 
 HERE = Path(__file__).parent
 
 
 def speed(n: int, samples: int) -> dict[str, float]:
     """Whole extraction of gl(n) against the dense float32 SVD: as called by default (full), and thin."""
-    torch.manual_seed(0)
-    model = nn.Sequential(
-        nn.Linear(n, 64), nn.SiLU(), nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 1)
-    )
+    model = perceptron(n, 64, 64, 1)
     x = torch.randn(samples, n)
     times = alternating(
         {
@@ -69,10 +65,7 @@ def memory(counts: tuple[int, ...]) -> dict[str, object]:
 
 def overhead(samples: int) -> dict[str, float]:
     """Whole extraction with six generators against one plain forward and backward pass of an MLP 784→5×128→10."""
-    torch.manual_seed(0)
-    widths = [784, *[128] * 5, 10]
-    layers = [part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
-    model = nn.Sequential(*layers)
+    model = perceptron(784, *[128] * 5, 10)
     x, labels = torch.randn(samples, 784), torch.randint(10, (samples,))
     action = liegg.Affine(2, copies=392)
 
@@ -102,9 +95,7 @@ def overhead(samples: int) -> dict[str, float]:
 
 def main() -> None:
     """Run, print a table, store the numbers."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small sizes, for a look")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "bench-core.json")
+    parser = options(__doc__, "bench-core.json", quick="small sizes, for a look")
     chosen = parser.parse_args()
     begin = time.perf_counter()
     sizes = (
@@ -127,8 +118,7 @@ def main() -> None:
         f"against one forward+backward: sum {cost['sum_ratio']:.2f}x ({cost['sum_ratio_512']:.2f}x of one in batches of 512), "
         f"each output {cost['each_ratio']:.2f}x"
     )
-    results["provenance"] = provenance("make bench", seconds=time.perf_counter() - begin)
-    write_json(results, chosen.out)
+    store(results, chosen.out, "make bench", begin=begin)
     print(f"stored in {chosen.out}")
 
 

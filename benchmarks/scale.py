@@ -4,7 +4,6 @@
 """
 
 import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable
@@ -14,9 +13,7 @@ import torch
 from torch import Tensor, nn
 
 import liegg
-from liegg.studies.provenance import provenance
-
-HERE = Path(__file__).parent
+from result_files import RESULTS, store
 
 
 class Bottleneck(nn.Module):
@@ -163,17 +160,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=None)
     args = parser.parse_args()
     device = torch.device(args.device)
-    out = args.out or HERE.parent / "results" / f"bench-scale-{device.type}.json"
+    out = args.out or RESULTS / f"bench-scale-{device.type}.json"
     begin = time.perf_counter()
     measured = cost(device, quick=args.quick)
     command = f"python benchmarks/scale.py --device {args.device}"
     where = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
-    stored = {
-        "cost": measured,
-        "quick": args.quick,
-        "provenance": provenance(command, seconds=time.perf_counter() - begin, device=where),
-    }
-    out.write_text(json.dumps(stored, indent=1) + "\n")
+    store({"cost": measured, "quick": args.quick}, out, command, begin=begin, device=where)
 
 
 if __name__ == "__main__":

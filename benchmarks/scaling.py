@@ -4,7 +4,6 @@ One and two processes (gloo) read the same data in turns. What more of them woul
 three numbers from the same run: what does not depend on the samples, what each sample takes, what merging two processes takes.
 """
 
-import argparse
 import json
 import math
 import os
@@ -14,18 +13,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
-from torch import nn
 
 import liegg
-from liegg.studies.provenance import provenance, write_json
+from perceptrons import perceptron
+from result_files import options, store
 
-HERE = Path(__file__).parent
 NUMBERS = 64
 AIM = 1.6
 """How many times faster two processes should be than one."""
@@ -64,11 +61,7 @@ def work(sizes: list[int], repeats: int, out: Path) -> None:
     """What each process does: the whole call, so and so often, begun by all together; the first writes down the times."""
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
-    torch.manual_seed(0)
-    widths = (NUMBERS, 256, 256, 256, 10)
-    model = nn.Sequential(
-        *[part for i, o in pairwise(widths) for part in (nn.Linear(i, o), nn.SiLU())][:-1]
-    )
+    model = perceptron(NUMBERS, 256, 256, 256, 10)
     data = torch.randn(max(sizes), NUMBERS, generator=torch.Generator().manual_seed(0))
     action, times, defects = liegg.Linear(4, copies=NUMBERS // 4), {}, []
     for size in [
@@ -152,9 +145,7 @@ def solve_and_decide(times: Times) -> dict[str, Any]:
 
 def main() -> None:
     """Run, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="few samples, for a look")
-    parser.add_argument("--out", type=Path, default=HERE.parent / "results" / "bench-scaling.json")
+    parser = options(__doc__, "bench-scaling.json", quick="few samples, for a look")
     chosen = parser.parse_args()
     sizes, rounds, repeats = (
         ([500, 1_000, 2_000], 1, 1) if chosen.quick else ([4_096, 100_000, 200_000], 3, 3)
@@ -173,10 +164,7 @@ def main() -> None:
     gap = max(abs(one / other - 1) for one, other in zip(defects[1], defects[2], strict=True))
     results = {**solve_and_decide(times), "largest_difference": gap, "threads_each": 1}
     print(json.dumps(results, indent=1))
-    results["provenance"] = provenance(
-        "python benchmarks/scaling.py", seconds=time.perf_counter() - begin
-    )
-    write_json(results, chosen.out)
+    store(results, chosen.out, "python benchmarks/scaling.py", begin=begin)
 
 
 if __name__ == "__main__":

@@ -18,10 +18,10 @@ from torch import Tensor, nn
 
 import before_after
 import liegg
-from liegg.studies.provenance import provenance, write_json
 from measure import alternating
+from result_files import RESULTS, store
 
-OUT = Path(__file__).parents[1] / "results" / "bench-structured.json"
+OUT = RESULTS / "bench-structured.json"
 ATOMS, FEWEST = 8, 4
 
 
@@ -96,9 +96,8 @@ def main() -> None:
         "repeats": options.repeats,
         "plain": plain,
         "overhead": found,
-        "provenance": provenance(command, seconds=time.perf_counter() - begin),
     }
-    write_json(results, options.out)
+    store(results, options.out, command, begin=begin)
     for row in plain:
         print(
             f"{row['call']:<56} ratio {row['processor_ratio']:.2f} (wall clock {row['wall_ratio']:.2f})"

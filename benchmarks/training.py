@@ -17,8 +17,8 @@ from torch import nn
 from liegg.studies import datasets, images, runner
 from liegg.studies.ensemble import Member, Schedule, initialise, train
 from liegg.studies.ensemble.members import width_for
-from liegg.studies.provenance import provenance, write_json
 from measure import alternating
+from result_files import RESULTS, store
 
 SHAPES = (
     (40_000, 1),
@@ -136,7 +136,7 @@ def main() -> None:
     """Run and store."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parents[1] / "results")
+    parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument(
         "--quick", action="store_true", help="few samples and one repeat: does it run?"
     )
@@ -151,10 +151,8 @@ def main() -> None:
     command = (
         "python benchmarks/training.py" + " --quick" * chosen.quick + f" --device {chosen.device}"
     )
-    found["provenance"] = provenance(
-        command, seconds=time.perf_counter() - begin, device=chosen.device
-    )
-    write_json(found, chosen.out / f"bench-training-{kind}.json")
+    out = chosen.out / f"bench-training-{kind}.json"
+    store(found, out, command, begin=begin, device=chosen.device)
 
 
 if __name__ == "__main__":

@@ -10,10 +10,9 @@ import time
 from pathlib import Path
 
 from liegg.studies.error_rates.tally import Row
-from liegg.studies.error_rates.traps_catalog import FAMILIES, cases
-from liegg.studies.error_rates.traps_run import judge_all
-from liegg.studies.provenance import provenance, write_json
+from liegg.studies.error_rates.traps_catalog import TRAP_FAMILIES, cases, judge_all
 from liegg.studies.traps import summary, table
+from result_files import store
 
 
 def main() -> None:
@@ -29,7 +28,7 @@ def main() -> None:
     given = parser.parse_args()
     chosen = [
         family
-        for family in FAMILIES
+        for family in TRAP_FAMILIES
         if not given.families or any(word in family for word in given.families)
     ]
     keys = [key for key in cases(given.series, each=given.each) if key.family in chosen]
@@ -42,15 +41,12 @@ def main() -> None:
             lines.flush()
 
         rows = judge_all(keys, processes=given.processes, finished=keep)
-    seconds = time.perf_counter() - begin
     results = {"seeds": [given.series], "cases": rows, **summary(rows)}
     command = f"python benchmarks/traps.py --series {given.series}"
-    write_json(
-        results | {"provenance": provenance(command, seconds=seconds, device="cpu")}, given.out
-    )
+    store(results, given.out, command, begin=begin)
     partial.unlink()
     print(table(results))
-    print(f"{len(rows)} cases in {seconds:.0f} s: {given.out}")
+    print(f"{len(rows)} cases in {time.perf_counter() - begin:.0f} s: {given.out}")
 
 
 if __name__ == "__main__":

@@ -3,13 +3,11 @@
 Compared are time and sample evaluations of `verify` with `effort="auto"` and `effort="full"`, and their verdicts.
 """
 
-import argparse
 import json
 import statistics
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -17,9 +15,8 @@ from torch import Tensor, nn
 import liegg
 from liegg.discovery.verification.selected_times import Effort
 from liegg.results import Verification
-from liegg.studies.provenance import provenance, write_json
+from result_files import options, store
 
-HERE = Path(__file__).parent
 IMAGES = 16
 
 
@@ -154,20 +151,13 @@ def measured(name: str, side: int, repeats: int) -> dict[str, object]:
 
 def main() -> None:
     """Run, print, store."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="small images, for a look")
-    parser.add_argument(
-        "--out", type=Path, default=HERE.parent / "results" / "bench-verification.json"
-    )
+    parser = options(__doc__, "bench-verification.json", quick="small images, for a look")
     chosen = parser.parse_args()
     begin = time.perf_counter()
     sides, repeats = ((24,), 1) if chosen.quick else ((28, 64), 3)
     results = {"cases": [measured(name, side, repeats) for side in sides for name in CASES]}
     print(json.dumps(results, indent=1))
-    write_json(
-        results | {"provenance": provenance("make bench", seconds=time.perf_counter() - begin)},
-        chosen.out,
-    )
+    store(results, chosen.out, "make bench", begin=begin)
 
 
 if __name__ == "__main__":

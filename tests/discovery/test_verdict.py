@@ -6,8 +6,8 @@ import torch
 import liegg
 from cases import normal
 from liegg._utils.diagnoses import Diagnosis
+from liegg.studies.error_rates.cases import Trap
 from liegg.studies.error_rates.traps_catalog import Key, make
-from liegg.studies.error_rates.traps_record import Trap
 
 
 def members(remarks):

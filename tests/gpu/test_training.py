@@ -4,12 +4,13 @@ import pytest
 import torch
 from torch import Tensor
 
-from liegg.studies.ensemble import Classification, Member, Schedule, train
-from liegg.studies.ensemble.checkpoint import Checkpoint
+from liegg.studies.ensemble import Classification, Member, Schedule, initialise, train
+from liegg.studies.ensemble.training import Checkpoint
 
 SIZES = [(2, 8, 8, 3), (2, 5, 5, 3), (2, 11, 7, 3)]
 MEMBERS = [Member(sizes, seed, 96, 8) for seed, sizes in enumerate(SIZES, start=1)]
 SCHEDULE = Schedule(batch_size=20, rate=1e-2)
+START = initialise(SIZES, [member.seed for member in MEMBERS]).to(dtype=torch.float64)
 
 
 def points(count: int, seed: int) -> tuple[Tensor, Tensor]:
@@ -44,7 +45,7 @@ def test_a_replayed_graph_takes_the_same_steps(changing, cuda):
             task(cuda, changing=changing),
             SCHEDULE,
             device="cuda",
-            dtype=torch.float64,
+            start=START,
             graph=graph,
         )
         for graph in (True, False)
@@ -54,8 +55,8 @@ def test_a_replayed_graph_takes_the_same_steps(changing, cuda):
 
 
 def test_training_agrees_with_the_cpu(device):
-    here = train(MEMBERS, task(torch.device("cpu")), SCHEDULE, dtype=torch.float64)
-    there = train(MEMBERS, task(device), SCHEDULE, device=device.type, dtype=torch.float64)
+    here = train(MEMBERS, task(torch.device("cpu")), SCHEDULE, start=START)
+    there = train(MEMBERS, task(device), SCHEDULE, device=device.type, start=START)
     assert there.epoch.tolist() == here.epoch.tolist()
     assert_close(there, here)
 
@@ -84,23 +85,16 @@ class Memory(Checkpoint):
 
 
 def test_a_killed_run_resumes(device):
-    whole = train(MEMBERS, task(device), SCHEDULE, device=device.type, dtype=torch.float64)
+    whole = train(MEMBERS, task(device), SCHEDULE, device=device.type, start=START)
     memory = Memory(5)
     with pytest.raises(KilledError):
-        train(
-            MEMBERS,
-            task(device),
-            SCHEDULE,
-            device=device.type,
-            dtype=torch.float64,
-            checkpoint=memory,
-        )
+        train(MEMBERS, task(device), SCHEDULE, device=device.type, start=START, checkpoint=memory)
     after = train(
         MEMBERS,
         task(device),
         SCHEDULE,
         device=device.type,
-        dtype=torch.float64,
+        start=START,
         checkpoint=Memory(-1, memory.state),
     )
     assert_close(after, whole)

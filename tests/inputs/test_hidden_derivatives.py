@@ -21,8 +21,8 @@ from liegg.inputs.hidden_derivatives import (
 )
 from liegg.inputs.model import Model
 from liegg.inputs.probe import probe
+from liegg.studies.error_rates.cases import Trap
 from liegg.studies.error_rates.traps_catalog import Key, make
-from liegg.studies.error_rates.traps_record import Trap
 
 DTYPES = {"float64": torch.float64, "float32": torch.float32, "bfloat16": torch.bfloat16}
 

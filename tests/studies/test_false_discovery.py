@@ -8,7 +8,7 @@ import pytest
 
 from liegg.studies import false_discovery
 from liegg.studies.error_rates.broken import BASES
-from liegg.studies.error_rates.judgement import LIEGG, RULES
+from liegg.studies.error_rates.judgement import COUNTING_RULES, LIEGG
 from liegg.studies.false_discovery import QUICK, Extent, table
 
 
@@ -21,7 +21,7 @@ def quick(quick_folder: Path) -> dict[str, Any]:
 def test_all_cases_are_there(quick: dict[str, Any]) -> None:
     counts = {
         family: sum(row["family"] == family for row in quick["cases"])
-        for family in false_discovery.FAMILIES
+        for family in false_discovery.CASE_FAMILIES
     }
     assert counts == {
         "asymmetric": QUICK.asymmetric + QUICK.networks,
@@ -29,7 +29,7 @@ def test_all_cases_are_there(quick: dict[str, Any]) -> None:
         "confined": QUICK.confined,
     }
     assert len(quick["broken"]) == len(BASES) * len(QUICK.strengths) * len(QUICK.samples)
-    assert list(quick["rules"]) == [LIEGG, *RULES]
+    assert list(quick["rules"]) == [LIEGG, *COUNTING_RULES]
     assert json.loads(json.dumps(quick, allow_nan=False)) == quick
 
 
@@ -90,5 +90,5 @@ def test_the_network_of_the_paper_has_its_ten(quick: dict[str, Any]) -> None:
 @pytest.mark.slow
 def test_the_table_names_every_rule(quick: dict[str, Any]) -> None:
     text = table(quick)
-    assert all(rule in text for rule in RULES)
+    assert all(rule in text for rule in COUNTING_RULES)
     assert max(len(line) for line in text.splitlines()) <= 110

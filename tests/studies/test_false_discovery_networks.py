@@ -3,7 +3,13 @@
 import torch
 
 from liegg.studies import ensemble
-from liegg.studies.false_discovery import EPOCHS, SCHEDULE, asymmetric_networks, members, task
+from liegg.studies.false_discovery import (
+    NETWORK_EPOCHS,
+    SCHEDULE,
+    asymmetric_networks,
+    members,
+    task,
+)
 
 
 def test_members_and_tasks_follow_the_seed_of_the_series() -> None:
@@ -20,7 +26,7 @@ def test_networks_learn_what_they_are_given() -> None:
     trained = ensemble.train(chosen, ensemble.Regression([x], [y]), SCHEDULE)
     with torch.no_grad():
         error = (trained.stack.network(0)(x)[:, 0] - y).square().mean()
-    assert EPOCHS <= 50
+    assert NETWORK_EPOCHS <= 50
     assert float(error) < 0.2 * float(y.var())
 
 

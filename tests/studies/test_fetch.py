@@ -1,6 +1,5 @@
 """Official files: where they are looked for, what a download does, and what it leaves behind when it fails."""
 
-import contextlib
 import hashlib
 import io
 import re
@@ -9,7 +8,6 @@ import sys
 import tarfile
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,92 +15,21 @@ import pytest
 
 from liegg._utils.errors import DatasetError, MissingExtraError
 from liegg.studies import fetch
+from studies import loopback as answers
+from studies.loopback import Answer, Loopback, encoded, whole
 
 MNIST, CIFAR10 = "mnist/t10k-labels-idx1-ubyte.gz", "cifar-10-batches-bin/test_batch.bin"
 CONTENT = {name: f"{name} whole and sound. ".encode() * 9000 for name in fetch.CHECKSUMS}
 """Stand-ins for the official files, long enough for several blocks."""
 
-Answer = Callable[[BaseHTTPRequestHandler, bytes], None]
-
-
-class Loopback:
-    """A real server on this machine: what it holds, how it answers, which paths were asked for."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-        self.answer: Answer = whole
-        self.asked: list[str] = []
-        loopback = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                loopback.asked.append(self.path)
-                with contextlib.suppress(ConnectionError):  # a client that gave up
-                    loopback.answer(self, loopback.files[self.path])
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name of its base
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.base = f"http://127.0.0.1:{self.server.server_port}/"
-
-
-def send(handler: BaseHTTPRequestHandler, body: bytes, *, length: int, **headers: str) -> None:
-    handler.send_response(200)
-    handler.send_header("Content-Length", str(length))
-    for key, value in headers.items():
-        handler.send_header(key.replace("_", "-"), value)
-    handler.end_headers()
-    handler.wfile.write(body)
-
-
-def whole(handler: BaseHTTPRequestHandler, body: bytes) -> None:
-    send(handler, body, length=len(body))
-
-
-def encoded(handler: BaseHTTPRequestHandler, body: bytes) -> None:
-    send(handler, body, length=len(body), Content_Encoding="x-gzip")
-
-
-def half(handler: BaseHTTPRequestHandler, body: bytes) -> None:
-    send(handler, body[: len(body) // 2], length=len(body))
-
-
-def half_without_length(handler: BaseHTTPRequestHandler, body: bytes) -> None:
-    handler.send_response(200)
-    handler.end_headers()
-    handler.wfile.write(body[: len(body) // 2])
-
-
-def other(handler: BaseHTTPRequestHandler, body: bytes) -> None:
-    whole(handler, body[::-1])
-
-
-def missing(handler: BaseHTTPRequestHandler, _body: bytes) -> None:
-    handler.send_error(404)
-
-
-def broken(handler: BaseHTTPRequestHandler, _body: bytes) -> None:
-    handler.send_error(503)
-
-
-def nothing(handler: BaseHTTPRequestHandler, _body: bytes) -> None:
-    threading.Event().wait(1.0)
-
-
-def half_then_nothing(handler: BaseHTTPRequestHandler, body: bytes) -> None:
-    send(handler, body[: len(body) // 2], length=len(body))
-    threading.Event().wait(1.0)
-
-
 FAILURES: dict[str, tuple[Answer, str]] = {
-    "another file": (other, "ValueError: "),
-    "broken off": (half, "IncompleteRead"),
-    "broken off, unknown length": (half_without_length, "ValueError: "),
-    "not found": (missing, "404"),
-    "overloaded": (broken, "503"),
-    "silent": (nothing, "Timeout"),
-    "falls silent": (half_then_nothing, "Timeout"),
+    "another file": (answers.other, "ValueError: "),
+    "broken off": (answers.half, "IncompleteRead"),
+    "broken off, unknown length": (answers.half_without_length, "ValueError: "),
+    "not found": (answers.missing, "404"),
+    "overloaded": (answers.broken, "503"),
+    "silent": (answers.nothing, "Timeout"),
+    "falls silent": (answers.half_then_nothing, "Timeout"),
 }
 
 
@@ -156,6 +83,7 @@ def loopback(monkeypatch: pytest.MonkeyPatch) -> Iterator[Loopback]:
         if name.startswith("mnist")
     }
     made.files[f"/{fetch.ARCHIVE}"] = tar_of(CIFAR10_CONTENT)
+    monkeypatch.setattr(fetch, "ADDRESSES", dict.fromkeys(fetch.ADDRESSES, made.base))
     monkeypatch.setattr(
         fetch, "ARCHIVE_MD5", hashlib.md5(made.files[f"/{fetch.ARCHIVE}"]).hexdigest()
     )
@@ -192,7 +120,7 @@ def test_the_folder_comes_first_and_needs_neither_pooch_nor_network(
     put(cache, name, content=b"damaged")
     monkeypatch.setenv("LIEGG_DATA", str(tmp_path / "mine"))
     monkeypatch.setitem(sys.modules, "pooch", None)
-    assert fetch.read_official(name, base=loopback.base) == CONTENT[name]
+    assert fetch.read_official(name) == CONTENT[name]
     assert loopback.asked == []
 
 
@@ -201,7 +129,7 @@ def test_without_the_file_in_the_folder_the_cache_is_used(
 ) -> None:
     put(cache, MNIST)
     monkeypatch.setenv("LIEGG_DATA", str(tmp_path))
-    assert fetch.read_official(MNIST, base=loopback.base) == CONTENT[MNIST]
+    assert fetch.read_official(MNIST) == CONTENT[MNIST]
     assert loopback.asked == []
 
 
@@ -225,7 +153,7 @@ def test_a_variable_that_names_no_folder_is_an_error(
         place.write_text("x")
     monkeypatch.setenv("LIEGG_DATA", str(place))
     with pytest.raises(DatasetError, match=r"LIEGG_DATA is '.*place', which is not a folder"):
-        fetch.read_official(MNIST, base=loopback.base)
+        fetch.read_official(MNIST)
     assert loopback.asked == []
 
 
@@ -245,7 +173,7 @@ def test_a_damaged_file_is_named_and_kept(
     if place == "mine":
         monkeypatch.setenv("LIEGG_DATA", str(tmp_path / "mine"))
     with pytest.raises(DatasetError) as caught:
-        fetch.read_official(name, base=loopback.base)
+        fetch.read_official(name)
     assert str(caught.value).startswith(f"{tmp_path / place / name} is damaged: ")
     assert f"/folder/{name}" in str(caught.value)
     assert held(tmp_path / place) == {name: CONTENT[name][:-1]}
@@ -259,7 +187,7 @@ def test_an_unreadable_place_is_an_error(
     monkeypatch.setattr(fetch, "cache_folder", lambda: tmp_path / "file" / "cache")
     for name in (MNIST, CIFAR10):
         with pytest.raises(DatasetError, match=rf"{name}.*file.*LIEGG_DATA=/folder"):
-            fetch.read_official(name, base=loopback.base)
+            fetch.read_official(name)
     assert held(tmp_path) == {"file": b"x"}
 
 
@@ -272,7 +200,7 @@ def test_without_the_extra_the_error_says_what_to_install(
         MissingExtraError,
         match=rf"needs {package}. Type: pip install 'liegg\[studies\]', or LIEGG_DATA=/folder",
     ):
-        fetch.read_official(MNIST, base=loopback.base)
+        fetch.read_official(MNIST)
     assert not cache.exists() or held(cache) == {}
 
 
@@ -294,7 +222,7 @@ def test_a_file_is_downloaded_once(
     level = logger.level
     monkeypatch.setattr(logger, "handle", said.append)
     for _ in range(2):
-        assert fetch.read_official(MNIST, base=loopback.base) == CONTENT[MNIST]
+        assert fetch.read_official(MNIST) == CONTENT[MNIST]
     assert loopback.asked == [f"/{Path(MNIST).name}"]
     assert held(cache) == {MNIST: CONTENT[MNIST]}
     assert capfd.readouterr() == ("", "")  # standard error is no terminal here
@@ -308,7 +236,7 @@ def test_the_archive_is_downloaded_once_and_unpacked(
 ) -> None:
     loopback.answer = answer
     for name in CIFAR10_CONTENT:
-        assert fetch.read_official(name, base=loopback.base) == CONTENT[name]
+        assert fetch.read_official(name) == CONTENT[name]
     assert loopback.asked == [f"/{fetch.ARCHIVE}"]
     assert held(cache) == CIFAR10_CONTENT
     assert {path.name for path in cache.iterdir()} == {"cifar-10-batches-bin"}
@@ -316,7 +244,7 @@ def test_the_archive_is_downloaded_once_and_unpacked(
 
 def test_unpacking_fills_gaps_only(cache: Path, loopback: Loopback) -> None:
     put(cache, "cifar-10-batches-bin/data_batch_1.bin", content=b"someone's own")
-    fetch.read_official(CIFAR10, base=loopback.base)
+    fetch.read_official(CIFAR10)
     assert held(cache) == CIFAR10_CONTENT | {
         "cifar-10-batches-bin/data_batch_1.bin": b"someone's own"
     }
@@ -330,7 +258,7 @@ def test_a_terminal_sees_a_bar(loopback: Loopback, monkeypatch: pytest.MonkeyPat
     terminal = Terminal()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", terminal)
-    fetch.read_official(MNIST, base=loopback.base)
+    fetch.read_official(MNIST)
     assert Path(MNIST).name in terminal.getvalue()
 
 
@@ -345,7 +273,7 @@ def test_a_failed_download_says_why_and_leaves_nothing(
     monkeypatch.setattr(fetch, "TIMEOUT", 0.3)
     loopback.answer, reason = FAILURES[failure]
     with pytest.raises(DatasetError) as caught:
-        fetch.read_official(name, base=loopback.base)
+        fetch.read_official(name)
     url = loopback.base + (Path(name).name if name == MNIST else fetch.ARCHIVE)
     assert f"the download of {url} failed: " in str(caught.value)
     assert reason in str(caught.value)
@@ -355,7 +283,7 @@ def test_a_failed_download_says_why_and_leaves_nothing(
     assert {path.name for path in cache.iterdir()} == {"mnist", "cifar-10-batches-bin"}
     monkeypatch.setattr(fetch, "TIMEOUT", 30.0)
     loopback.answer = whole
-    assert fetch.read_official(name, base=loopback.base) == CONTENT[name]
+    assert fetch.read_official(name) == CONTENT[name]
 
 
 def test_without_a_network_the_error_says_so(
@@ -365,16 +293,18 @@ def test_without_a_network_the_error_says_so(
     with socket.socket() as closed:  # bound but not listening: a connection is refused
         closed.bind(("127.0.0.1", 0))
         host = f"127.0.0.1:{closed.getsockname()[1]}"
+        monkeypatch.setitem(fetch.ADDRESSES, "mnist", f"http://{host}/")
         with pytest.raises(
             DatasetError, match=rf"not under LIEGG_DATA={tmp_path}, .* failed: ConnectionError: "
         ):
-            fetch.read_official(MNIST, base=f"http://{host}/")
+            fetch.read_official(MNIST)
     assert held(cache) == {}
 
 
-def test_an_address_that_is_none(cache: Path) -> None:
+def test_an_address_that_is_none(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(fetch.ADDRESSES, "mnist", "nowhere/")
     with pytest.raises(DatasetError, match=r"failed: .*No scheme supplied"):
-        fetch.read_official(MNIST, base="nowhere/")
+        fetch.read_official(MNIST)
     assert held(cache) == {}
 
 
@@ -388,7 +318,7 @@ def test_an_interrupted_download_leaves_nothing(
 
     monkeypatch.setattr("shutil.copyfileobj", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        fetch.read_official(name, base=loopback.base)
+        fetch.read_official(name)
     assert held(cache) == {}
 
 
@@ -406,7 +336,7 @@ def test_nothing_but_the_expected_members_is_unpacked(
         "mnist/t10k-labels-idx1-ubyte.gz": b"x",
     }
     serve_archive(tar_of(CIFAR10_CONTENT | extra, {"cifar-10-batches-bin/link": "/"}))
-    assert fetch.read_official(CIFAR10, base=loopback.base) == CONTENT[CIFAR10]
+    assert fetch.read_official(CIFAR10) == CONTENT[CIFAR10]
     assert held(tmp_path) == {f"cache/{name}": content for name, content in CIFAR10_CONTENT.items()}
     assert held(cache) == CIFAR10_CONTENT
 
@@ -447,6 +377,6 @@ def test_a_bad_archive_leaves_nothing(
     content, reason = BAD_ARCHIVES[kind]
     serve_archive(content)
     with pytest.raises(DatasetError, match=re.escape(reason)):
-        fetch.read_official(CIFAR10, base=loopback.base)
+        fetch.read_official(CIFAR10)
     assert held(tmp_path) == {}
     assert list(cache.iterdir()) == []

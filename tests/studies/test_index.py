@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from liegg._utils.errors import LieggError, MissingExtraError, ResultsError
-from liegg.studies.index import STUDIES, write_index
+from liegg.studies.index import STUDY_TEXTS, write_index
 from studies.claims import planted
 
 EMPTY = {"br", "col", "img", "meta"}
@@ -55,14 +55,14 @@ def test_every_study_with_results_has_a_section(folder):
     page = Page(write_index(folder))
     assert [attributes["id"] for attributes in page.all("h2")] == [
         "claims",
-        *(study.name for study in STUDIES),
+        *(study.name for study in STUDY_TEXTS),
     ]
-    for study in STUDIES:
+    for study in STUDY_TEXTS:
         assert study.title in page.text
         assert study.description in page.text
         assert f"liegg reproduce {study.name} " in page.text
-    assert page.text.count("2026-11-15, 1,234.5 s on cpu, 8 seeds") == len(STUDIES)
-    assert page.text.count("liegg 0.1.0, torch 2.13.0") == len(STUDIES)
+    assert page.text.count("2026-11-15, 1,234.5 s on cpu, 8 seeds") == len(STUDY_TEXTS)
+    assert page.text.count("liegg 0.1.0, torch 2.13.0") == len(STUDY_TEXTS)
 
 
 def test_studies_without_results_have_none(tmp_path):
@@ -125,7 +125,7 @@ def test_only_figures_that_exist_are_linked(folder):
 
 
 def test_all_figures_of_all_studies(folder):
-    names = [figure.name for study in STUDIES for figure in study.figures]
+    names = [figure.name for study in STUDY_TEXTS for figure in study.figures]
     assert names == [
         "o5",
         "rotmnist-spectrum",
@@ -155,7 +155,7 @@ def test_descriptions_state_no_finding():
         r"\b(only|near|zero|small|smaller|large|larger|drops?|falls?|rises?|stays?|not|clearly|no)\b",
         re.I,
     )
-    for figure in (figure for study in STUDIES for figure in study.figures):
+    for figure in (figure for study in STUDY_TEXTS for figure in study.figures):
         assert not judging.search(figure.alt), figure.alt
     assert judging.search("the spectrum drops at the last ten")
 

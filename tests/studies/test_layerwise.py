@@ -21,7 +21,7 @@ def test_the_last_layer_is_read_as_the_other_studies_read_it() -> None:
     )
     network = stack.network(0)
     found = layerwise.read(network, pictures)
-    whole = read_stack(stack, pictures.flatten(1), (6, 6), layerwise.READINGS)[0]
+    whole = read_stack(stack, pictures.flatten(1), (6, 6), layerwise.LAYER_READINGS)[0]
     for reading, sym in whole.items():
         assert len(found[reading]) == 3
         last = found[reading][-1]
@@ -54,9 +54,9 @@ def test_quick_study(quick_folder: Path) -> None:
     for sub, frozen, tuned in zip(
         *(results["networks"][name] for name in ("sub MLP-3", "MLP-7[L]", "MLP-7[F]")), strict=True
     ):
-        for (
-            reading
-        ) in layerwise.READINGS:  # what is frozen is what the sub-network had; what is tuned is not
+        for reading in (
+            layerwise.LAYER_READINGS
+        ):  # what is frozen is what the sub-network had; what is tuned is not
             assert frozen["readings"][reading][:3] == sub["readings"][reading][:3]
             assert tuned["readings"][reading][:3] != sub["readings"][reading][:3]
     assert (quick_folder / "layerwise.png").stat().st_size > 20_000

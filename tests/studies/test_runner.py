@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from liegg._utils.errors import ArgumentError, DatasetError, ResultsError
+from liegg._utils.errors import DatasetError, ResultsError
 from liegg.studies import datasets, runner
 from liegg.studies.ensemble import Work
 from liegg.studies.provenance import STUDY_FORMAT, read_results
@@ -67,12 +67,6 @@ def test_an_interrupted_run_leaves_no_results_and_is_taken_up_again(
     assert results is not None
     assert results["provenance"]["continued"] is True
     assert not (tmp_path / ".o5.unfinished").exists()
-
-
-def test_an_unknown_study_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ArgumentError, match=r"there is no study 'o6'. Type one of: o5, rotmnist, "):
-        runner.run("o6", tmp_path)
-    assert not list(tmp_path.iterdir())
 
 
 def test_an_unfinished_run_of_another_version_is_refused(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from jaxtyping import Float
 
 from liegg.studies import datasets, ensemble, images
 from liegg.studies.ensemble.members import width_for
+from liegg.studies.provenance import rounded
 
 PARAMETERS = tuple(range(40_000, 200_001, 20_000))
 HIDDEN_LAYERS = (1, 2, 3, 4, 5, 6)
@@ -22,6 +23,10 @@ windows are evaluated.
 WINDOWS = {"1-5": (1, 5), "2-6": (2, 6)}
 """Both ways to count, the first being that of the study."""
 
+MAIN_WINDOW, OTHER_WINDOW = WINDOWS
+SHALLOWEST, DEEPEST = WINDOWS[MAIN_WINDOW]
+"""Hidden layers of the main window, whose correlations decide."""
+
 QUICK_EPOCHS = 40
 
 
@@ -34,9 +39,6 @@ def grid(
         counts: requested numbers of parameters.
         depths: numbers of hidden layers.
         seeds: one network of each configuration per seed.
-
-    Raises:
-        ArgumentError: no network has that few parameters.
     """
     return [
         {
@@ -109,21 +111,10 @@ def shortened(row: dict[str, Any]) -> dict[str, Any]:
     """The numbers of a network that the study needs, with six digits."""
     keys = ("nullity", "spectrum", "variance", "bias", "rotation_defect")
     readings = {
-        name: {key: rounded(numbers[key]) for key in keys}
+        name: rounded({key: numbers[key] for key in keys}, 6)
         for name, numbers in row["readings"].items()
     }
     return row | {"readings": readings}
-
-
-def rounded(value: Any) -> Any:
-    """A number, or the numbers of a list, with six digits.
-
-    >>> rounded([1 / 3, 7])
-    [0.333333, 7]
-    """
-    if isinstance(value, list):
-        return [rounded(item) for item in value]
-    return float(f"{value:.6g}") if isinstance(value, float) else value
 
 
 def correlations(networks: images.Rows) -> dict[str, Any]:

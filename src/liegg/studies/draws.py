@@ -31,7 +31,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
         part = how.part(f"draw-{draw}")
         rows = configurations.train_all(part, cells, images.digits(quick, draw), epochs)
         correlations = {
-            reading: windows["1-5"]
+            reading: windows[configurations.MAIN_WINDOW]
             for reading, windows in configurations.correlations(rows).items()
         }
         draws.append({"draw": draw, "networks": len(rows), "correlations": correlations})

@@ -19,8 +19,9 @@ from liegg.studies import ensemble, o5
 from liegg.studies.error_rates import broken, tally
 from liegg.studies.error_rates.asymmetric import asymmetric, confined, polynomial
 from liegg.studies.error_rates.cases import CLEARLY_NONLINEAR, Case, normal
-from liegg.studies.error_rates.judgement import judge, shortened
+from liegg.studies.error_rates.judgement import judge
 from liegg.studies.error_rates.symmetric import exact
+from liegg.studies.provenance import rounded
 
 
 @dataclass(frozen=True)
@@ -73,14 +74,14 @@ QUICK = Extent(
 )
 """Takes seconds."""
 
-FAMILIES: dict[str, Callable[..., Case]] = {
+CASE_FAMILIES: dict[str, Callable[..., Case]] = {
     "asymmetric": asymmetric,
     "exact": exact,
     "confined": confined,
 }
 
 SCHEDULE = ensemble.Schedule(batch_size=100, rate=3e-3)
-SAMPLES, EPOCHS = 1000, 40
+NETWORK_SAMPLES, NETWORK_EPOCHS = 1000, 40
 """Of networks that are trained on functions without symmetry, briefly."""
 
 SHAPES = ((2, 1), (3, 1), (2, 2), (5, 1), (3, 2))
@@ -103,7 +104,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     if launcher.rank() != 0:
         return {}
     seed, kinds = extent.seed, product(broken.BASES, extent.strengths)
-    cases = [(family, i) for family in FAMILIES for i in range(getattr(extent, family))]
+    cases = [(family, i) for family in CASE_FAMILIES for i in range(getattr(extent, family))]
     coverage = list(product(broken.BASES, extent.strengths[:: extent.every], extent.samples))
     total = len(cases) + len(broken.BASES) * len(extent.strengths) + len(coverage)
 
@@ -111,7 +112,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
         how.report("cases", 1, total)
         return result
 
-    rows = networks + [finished(judge(FAMILIES[family](i, seed=seed))) for family, i in cases]
+    rows = networks + [finished(judge(CASE_FAMILIES[family](i, seed=seed))) for family, i in cases]
     limits = {
         (kind, strength): finished(broken.reference(kind, strength, extent.reference, seed=seed))
         for kind, strength in kinds
@@ -132,7 +133,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
         "rotations": rotations,
         "broken": repeated,
         "limits": [
-            {"kind": kind, "strength": strength, "defects": [shortened(value) for value in values]}
+            {"kind": kind, "strength": strength, "defects": rounded(values, 4)}
             for (kind, strength), values in limits.items()
         ],
         **summary(rows, rotations, repeated, limits),
@@ -143,7 +144,9 @@ def members(count: int, seed: int = 0) -> list[ensemble.Member]:
     """Networks of two hidden layers with inputs of the `SHAPES` in turn, for a seed of the series."""
     shapes = [SHAPES[index % len(SHAPES)] for index in range(count)]
     return [
-        ensemble.Member((n * copies, 32, 32, 1), 100_000 * seed + index, SAMPLES, EPOCHS)
+        ensemble.Member(
+            (n * copies, 32, 32, 1), 100_000 * seed + index, NETWORK_SAMPLES, NETWORK_EPOCHS
+        )
         for index, (n, copies) in enumerate(shapes)
     ]
 
@@ -199,7 +202,9 @@ def summary(
     limits: dict[tuple[str, float], list[float]],
 ) -> dict[str, Any]:
     """Errors overall and by label, errors of the rules, coverage, slopes."""
-    families = {family: [row for row in rows if row["family"] == family] for family in FAMILIES}
+    families = {
+        family: [row for row in rows if row["family"] == family] for family in CASE_FAMILIES
+    }
     clear = tally.nonlinear(rows)
     return {
         "inventions": {

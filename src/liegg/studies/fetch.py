@@ -18,10 +18,13 @@ from liegg._utils.errors import DatasetError, MissingExtraError
 VARIABLE = "LIEGG_DATA"
 """Environment variable that names a folder with the official files."""
 
-MNIST_BASE = "https://ossci-datasets.s3.amazonaws.com/mnist/"
-CIFAR10_BASE = "https://www.cs.toronto.edu/~kriz/"
-
 MNIST_FOLDER, CIFAR10_FOLDER = "mnist", "cifar-10-batches-bin"
+
+ADDRESSES = {
+    MNIST_FOLDER: "https://ossci-datasets.s3.amazonaws.com/mnist/",
+    CIFAR10_FOLDER: "https://www.cs.toronto.edu/~kriz/",
+}
+"""Where the files of each folder, or the archive that holds them, are downloaded from."""
 
 CHECKSUMS = {
     "mnist/train-images-idx3-ubyte.gz": "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
@@ -47,14 +50,13 @@ TIMEOUT = 30.0
 """Seconds to wait for an answer of a server."""
 
 
-def read_official(name: str, *, base: str) -> bytes:
+def read_official(name: str) -> bytes:
     """Content of an official file: from the folder in `LIEGG_DATA`, the cache, or the network.
 
     A downloaded file is stored in the user's cache.
 
     Args:
         name: a key of `CHECKSUMS`, such as `mnist/train-images-idx3-ubyte.gz`.
-        base: address of the file, or of the archive that holds it; ends with a slash.
 
     Returns:
         The bytes, whose checksum is right.
@@ -67,7 +69,7 @@ def read_official(name: str, *, base: str) -> bytes:
     folder = data_folder()
     try:
         in_folder = folder is not None and (folder / name).is_file()
-        path = folder / name if folder is not None and in_folder else _cached(name, base)
+        path = folder / name if folder is not None and in_folder else _cached(name)
         content = path.read_bytes()
     except OSError as error:
         raise DatasetError(f"{name} cannot be read or stored: {error}. {_remedy(name)}") from error
@@ -119,23 +121,24 @@ def _is_official(name: str, content: bytes) -> bool:
     return hashlib.sha256(content).hexdigest() == CHECKSUMS[name]
 
 
-def _cached(name: str, base: str) -> Path:
+def _cached(name: str) -> Path:
     """Path in the cache, downloaded if it is not there."""
-    cache = cache_folder()
+    cache, (folder, file) = cache_folder(), name.split("/")
     if not (cache / name).is_file():
-        if name.startswith(f"{CIFAR10_FOLDER}/"):
-            _download_archive(name, base, cache)
+        if folder == CIFAR10_FOLDER:
+            _download_archive(name, cache)
         else:
-            _download(name, base + Path(name).name, cache / name, f"sha256:{CHECKSUMS[name]}")
+            url = ADDRESSES[folder] + file
+            _download(name, url, cache / name, f"sha256:{CHECKSUMS[name]}")
     return cache / name
 
 
-def _download_archive(name: str, base: str, cache: Path) -> None:
+def _download_archive(name: str, cache: Path) -> None:
     """Download CIFAR-10 and store the files that the cache does not have."""
     members = sorted(key for key in CHECKSUMS if key.startswith(f"{CIFAR10_FOLDER}/"))
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache, prefix=".unpack-") as text:
-        scratch, url = Path(text), base + ARCHIVE
+        scratch, url = Path(text), ADDRESSES[CIFAR10_FOLDER] + ARCHIVE
         _download(name, url, scratch / ARCHIVE, f"md5:{ARCHIVE_MD5}")
         try:
             with tarfile.open(scratch / ARCHIVE, "r:gz") as archive:

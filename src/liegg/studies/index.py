@@ -7,7 +7,7 @@ from typing import Any
 from liegg._utils.atomic_write import write_text
 from liegg._utils.errors import MissingExtraError
 from liegg.studies.claims.evaluation import DAMAGE, damaged, evaluate
-from liegg.studies.claims.text import by_claim, tally
+from liegg.studies.claims.record import by_claim, tally
 from liegg.studies.provenance import read_results
 
 
@@ -43,7 +43,7 @@ class Study:
     figures: tuple[Figure, ...]
 
 
-STUDIES = (
+STUDY_TEXTS = (
     Study(
         "o5",
         "O(5) regression",
@@ -213,7 +213,7 @@ def write_index(folder: str | Path) -> Path:
 def page(folder: Path) -> dict[str, Any]:
     """Values for the template."""
     found = evaluate(folder)
-    stored = ((study, read_results(folder, study.name)) for study in STUDIES)
+    stored = ((study, read_results(folder, study.name)) for study in STUDY_TEXTS)
     return {
         "claims": by_claim(found),
         "tally": tally(found),

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from liegg.algebra.catalog import so
 from liegg.discovery.layers.discover_layers import discover_layers
 from liegg.studies import datasets, ensemble, images
-from liegg.studies.configurations import rounded
+from liegg.studies.provenance import rounded
 
 REGIMES = {
     "MLP-7": "plain, end to end",
@@ -26,7 +26,7 @@ WIDTH, HIDDEN, SUB = 116, 7, 3
 The paper does not state the width; this is that of its deep network for rotated MNIST.
 """
 
-READINGS: images.Readings = {
+LAYER_READINGS: images.Readings = {
     name: images.READINGS[name] for name in ("paper, sum", "paper, each", "spectral, each")
 }
 
@@ -96,7 +96,7 @@ def read(
     names = [name for name, module in network.named_children() if isinstance(module, nn.SiLU)]
     names.append(str(len(network) - 1))
     numbers = {}
-    for reading, (scheme, outputs, frame) in READINGS.items():
+    for reading, (scheme, outputs, frame) in LAYER_READINGS.items():
         candidates = images.action(scheme, tuple(digits.shape[1:]), frame)
         layers = discover_layers(
             network, digits.flatten(1), candidates, layers=names, outputs=outputs
@@ -108,7 +108,7 @@ def read(
             "rotation_defect": layers.defect(so(2)),
         }
         numbers[reading] = [
-            {name: rounded(float(values[place])) for name, values in columns.items()}
+            {name: rounded(float(values[place]), 6) for name, values in columns.items()}
             for place in range(len(names))
         ]
     return numbers
@@ -117,7 +117,7 @@ def read(
 def table(results: dict[str, Any]) -> str:
     """Mean variance and bias after each layer for every regime, as text for a terminal."""
     lines = []
-    for reading in READINGS:
+    for reading in LAYER_READINGS:
         lines.append(f"{reading}: variance / bias after each hidden layer, and of the logits")
         for regime, networks in results["networks"].items():
             read = [net["readings"][reading] for net in networks]

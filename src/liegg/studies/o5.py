@@ -26,6 +26,9 @@ SEEDS = tuple(range(1, 9))
 MAIN = 10_000
 """Training-set size of the spectrum, the bias and the sample-complexity study."""
 
+SO5_DIMENSION = 10
+"""Dimension of so(5): the number of values of the spectrum that should vanish."""
+
 DATA_SEED = 1000
 """Added to a network's seed for its samples, so that they are independent of its weights."""
 

@@ -3,6 +3,7 @@
 import datetime
 import json
 import platform
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,21 @@ def provenance(command: str, *, seconds: float, device: str = "cpu") -> dict[str
             "numpy": np.__version__,
         },
     }
+
+
+def rounded(value: Any, digits: int) -> Any:
+    """The numbers of a JSON value, rounded for storage; None for those that are not finite.
+
+    >>> rounded({"values": [1 / 3, 7, float("inf")]}, 4)
+    {'values': [0.3333, 7, None]}
+    """
+    if isinstance(value, dict):
+        return {key: rounded(item, digits) for key, item in value.items()}
+    if isinstance(value, list):
+        return [rounded(item, digits) for item in value]
+    if isinstance(value, float):
+        return float(f"{value:.{digits}g}") if isfinite(value) else None
+    return value
 
 
 def write_json(value: dict[str, Any], path: str | Path) -> Path:

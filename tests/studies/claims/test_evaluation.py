@@ -8,6 +8,7 @@ import pytest
 from liegg._utils.errors import ResultsError
 from liegg._utils.version import __version__
 from liegg.studies.claims import CLAIMS, evaluate, write
+from liegg.studies.claims.record import Finding
 from liegg.studies.provenance import read_results
 from studies.claims import planted
 
@@ -207,11 +208,9 @@ def test_quick_draws_are_not_told_beside_full_results(folder):
 def test_the_findings_are_stored_with_what_they_rest_on(folder):
     (folder / "cifar10.json").unlink()
     planted.store(folder, planted.rotmnist() | {"quick": True})
-    found = write(folder, command="liegg reproduce all")
-    results = read_results(folder, "claims")
-    assert results is not None
-    assert results["findings"] == [vars(finding) for finding in found]
-    assert found == evaluate(folder)
+    results = write(folder)
+    assert results == read_results(folder, "claims")
+    assert [Finding(**row) for row in results["findings"]] == evaluate(folder)
     assert results["quick"] is True
     assert sorted(results["sources"]) == [
         "configurations",
@@ -227,6 +226,6 @@ def test_the_findings_are_stored_with_what_they_rest_on(folder):
         "date": "2026-11-15",
         "command": "liegg reproduce o5",
     }
-    assert results["provenance"]["command"] == "liegg reproduce all"
+    assert results["provenance"]["command"] == "liegg reproduce claims"
     assert results["provenance"]["versions"]["liegg"] == __version__
     assert json.loads((folder / "claims.json").read_text()) == results

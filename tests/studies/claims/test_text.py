@@ -1,11 +1,10 @@
 """Findings as data and as text."""
 
-import json
 from dataclasses import replace
 
 import pytest
 
-from liegg.studies.claims import evaluate, markdown, table, to_dict
+from liegg.studies.claims import evaluate, markdown, table
 from liegg.studies.claims.record import Finding
 from studies.claims import planted
 
@@ -37,10 +36,6 @@ OPEN = replace(
 @pytest.fixture
 def found(tmp_path):
     return evaluate(planted.store(tmp_path, *planted.everything().values()))
-
-
-def test_data_survives_json(found):
-    assert [Finding(**row) for row in json.loads(json.dumps(to_dict(found)))] == found
 
 
 def test_a_block_for_each_claim():

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from liegg._utils.errors import ResultsError
-from liegg.studies.ensemble.checkpoint import Checkpoint
+from liegg.studies.ensemble.training import Checkpoint
 
 STATE = {
     "leaf.0": torch.arange(6.0).reshape(2, 3).T,
@@ -48,7 +48,7 @@ def test_a_failed_write_leaves_the_last_state(tmp_path, monkeypatch) -> None:
         (tmp_path / "a.part").write_bytes(b"half")
         raise OSError("no space left")
 
-    monkeypatch.setattr("liegg.studies.ensemble.checkpoint.save_file", fail)
+    monkeypatch.setattr("liegg.studies.ensemble.training.save_file", fail)
     with pytest.raises(OSError, match="no space left"):
         checkpoint.save({name: value + 1 for name, value in STATE.items()})
     found = checkpoint.load()

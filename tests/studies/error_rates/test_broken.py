@@ -9,9 +9,9 @@ import torch
 import liegg
 from liegg.studies.error_rates import broken as breaking
 from liegg.studies.error_rates.asymmetric import (
-    DEGREES,
-    KINDS,
+    ASYMMETRIC_KINDS,
     LARGEST_INPUTS,
+    POLYNOMIAL_DEGREES,
     REGIONS,
     asymmetric,
     confined,
@@ -21,8 +21,13 @@ from liegg.studies.error_rates.asymmetric import (
 )
 from liegg.studies.error_rates.broken import BASES, broken, slope
 from liegg.studies.error_rates.cases import Case, normal
-from liegg.studies.error_rates.symmetric import CONDITION, change_of_basis, conjugated, exact
-from liegg.studies.error_rates.symmetric import KINDS as INVARIANTS
+from liegg.studies.error_rates.symmetric import (
+    INVARIANT_KINDS,
+    LARGEST_CONDITION,
+    change_of_basis,
+    conjugated,
+    exact,
+)
 
 
 def defects_of(case: Case) -> torch.Tensor:
@@ -46,7 +51,7 @@ def test_the_global_generator_is_left_alone() -> None:
     assert torch.equal(torch.get_rng_state(), before)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ASYMMETRIC_KINDS)
 def test_asymmetric_functions_have_no_exact_symmetry(kind: str) -> None:
     """The smallest defect of a finite sample is no rounding, so that no generator satisfies even these samples."""
     source = torch.Generator().manual_seed(0)
@@ -57,14 +62,14 @@ def test_asymmetric_functions_have_no_exact_symmetry(kind: str) -> None:
 
 def test_asymmetric_cases_are_of_all_kinds_and_not_too_wide() -> None:
     cases = [asymmetric(index) for index in range(25)]
-    assert [case.kind for case in cases[:5]] == list(KINDS)
+    assert [case.kind for case in cases[:5]] == list(ASYMMETRIC_KINDS)
     assert {case.expected for case in cases} == {0}
     assert {case.data.dtype for case in cases} == {torch.float64, torch.float32, torch.bfloat16}
     for case in cases:
         assert (
             case.data.shape[1]
             == case.action.n * (case.action.copies or 1)
-            <= LARGEST_INPUTS.get(DEGREES.get(case.kind, 0), 18)
+            <= LARGEST_INPUTS.get(POLYNOMIAL_DEGREES.get(case.kind, 0), 18)
         )
         assert case.model(case.data).shape == (len(case.data), case.outputs)
 
@@ -99,12 +104,12 @@ def test_exact_cases_do_not_change_under_finite_motions_of_their_algebra_and_und
         assert float(defects[case.expected - 1]) < 1e-27
         assert float(defects[case.expected]) > 1e-3
     assert len(seen) >= 7
-    assert seen <= set(INVARIANTS)
+    assert seen <= set(INVARIANT_KINDS)
 
 
 def test_changes_of_basis_are_well_conditioned_and_conjugate_the_algebra() -> None:
     bases = [change_of_basis(4, torch.Generator().manual_seed(seed)) for seed in range(10)]
-    assert 1.2 < max(np.linalg.cond(basis.numpy()) for basis in bases) <= CONDITION + 1e-9
+    assert 1.2 < max(np.linalg.cond(basis.numpy()) for basis in bases) <= LARGEST_CONDITION + 1e-9
     basis = bases[0]
     turned = conjugated(liegg.so(4), basis)
     form = basis.mT @ basis

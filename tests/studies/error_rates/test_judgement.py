@@ -12,8 +12,8 @@ from liegg._utils.diagnoses import Diagnosis
 from liegg.studies.error_rates import judgement
 from liegg.studies.error_rates.cases import Case, normal
 from liegg.studies.error_rates.judgement import (
+    COUNTING_RULES,
     LIEGG,
-    RULES,
     Evidence,
     below,
     evidence,
@@ -59,7 +59,7 @@ def test_a_case_is_told_with_its_labels_and_all_counts() -> None:
     row = judge(Case("exact", "so(n)", sphere, DATA, liegg.Linear(3), liegg.so(3), 1))
     assert row["counts"] == {LIEGG: 3} | {
         name: rule(evidence(liegg.discover(sphere, DATA, liegg.Linear(3))))
-        for name, rule in RULES.items()
+        for name, rule in COUNTING_RULES.items()
     }
     assert (
         row["n"],
@@ -104,9 +104,11 @@ def given_numbers(*values: float, trivial: int = 0, floor: float = 1e-31) -> Evi
     )
 
 
-@pytest.mark.parametrize("rule", [name for name in RULES if name != "each below 10 % of the sum"])
+@pytest.mark.parametrize(
+    "rule", [name for name in COUNTING_RULES if name != "each below 10 % of the sum"]
+)
 def test_rules_agree_where_the_answer_is_plain(rule: str) -> None:
-    assert RULES[rule](given_numbers(0, 1e-31, 2e-31, 0.9, 1.0, 1.1)) == 3
+    assert COUNTING_RULES[rule](given_numbers(0, 1e-31, 2e-31, 0.9, 1.0, 1.1)) == 3
 
 
 @pytest.mark.parametrize(
@@ -121,7 +123,7 @@ def test_rules_agree_where_the_answer_is_plain(rule: str) -> None:
     ],
 )
 def test_rules_differ_where_no_symmetry_is(rule: str, found: int) -> None:
-    assert RULES[rule](given_numbers(0.09, 0.5, 0.8, 1.0)) == found
+    assert COUNTING_RULES[rule](given_numbers(0.09, 0.5, 0.8, 1.0)) == found
 
 
 def test_roundings_have_no_gaps() -> None:

@@ -6,7 +6,7 @@ import scipy.linalg
 import torch
 
 from liegg.studies.error_rates.symmetric import (
-    KINDS,
+    INVARIANT_KINDS,
     Invariants,
     determinants,
     inner_products,
@@ -32,10 +32,10 @@ def null_space(chosen: Invariants) -> np.ndarray:
     return scipy.linalg.null_space(np.stack(columns, axis=1), rcond=1e-7).T
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", INVARIANT_KINDS)
 def test_nothing_but_the_algebra_preserves_the_invariants(kind: str) -> None:
     for seed in range(2):
-        chosen = KINDS[kind](torch.Generator().manual_seed(seed))
+        chosen = INVARIANT_KINDS[kind](torch.Generator().manual_seed(seed))
         n = chosen.n
         given = np.zeros((len(chosen.algebra), n, n + 1))
         given[:, :, : chosen.algebra.shape[-1]] = chosen.algebra[:, :n].numpy()

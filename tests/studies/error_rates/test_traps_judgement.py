@@ -12,9 +12,9 @@ from liegg.actions import Linear
 from liegg.algebra import catalog
 from liegg.discovery.discover import discover
 from liegg.studies.error_rates import traps_judgement
-from liegg.studies.error_rates.cases import normal
+from liegg.studies.error_rates.cases import Trap, normal, nothing, seeded, unit
 from liegg.studies.error_rates.traps_judgement import (
-    STORED,
+    STORED_DIRECTIONS,
     claims,
     findable,
     judge_trap,
@@ -23,7 +23,6 @@ from liegg.studies.error_rates.traps_judgement import (
     warned,
 )
 from liegg.studies.error_rates.traps_names import NameTrap, judge_name
-from liegg.studies.error_rates.traps_record import Trap, nothing, seeded, unit
 from liegg.studies.error_rates.traps_truth import Measured
 
 
@@ -196,7 +195,13 @@ def test_warnings_by_name() -> None:
 
 def test_rows_hold_what_rules_need_and_are_json() -> None:
     row = judge_trap(trap_of())
-    assert len(row["defects"]) == len(row["intervals"]) == len(row["closure"]) == 9 <= STORED
+    assert (
+        len(row["defects"])
+        == len(row["intervals"])
+        == len(row["closure"])
+        == 9
+        <= STORED_DIRECTIONS
+    )
     assert row["kappa"] > 0
     assert row["closure"][2] < 1e-10 < row["closure"][3]
     assert json.loads(json.dumps(row, allow_nan=False)) == row

@@ -1,7 +1,6 @@
 """The paper's claims: each statement is a named check on stored results."""
 
 from liegg.studies.claims.evaluation import CLAIMS, evaluate, write
-from liegg.studies.claims.record import Claim, Finding
-from liegg.studies.claims.text import markdown, table, to_dict
+from liegg.studies.claims.record import markdown, table
 
-__all__ = ["CLAIMS", "Claim", "Finding", "evaluate", "markdown", "table", "to_dict", "write"]
+__all__ = ["CLAIMS", "evaluate", "markdown", "table", "write"]

@@ -7,13 +7,7 @@ import numpy as np
 
 from liegg.studies.claims.record import Claim, Outcome, Results, TooFewError
 from liegg.studies.claims.statistics import LEVEL, chance, rank_correlation, smaller, two_digits
-from liegg.studies.configurations import WINDOWS
-
-WINDOW, OTHER_WINDOW = WINDOWS
-"""The window whose correlations decide, and the one that is reported as well."""
-
-SHALLOWEST, DEEPEST = WINDOWS[WINDOW]
-"""Hidden layers of the main window."""
+from liegg.studies.configurations import DEEPEST, MAIN_WINDOW, OTHER_WINDOW, SHALLOWEST
 
 SUFFICIENT = 100_000
 """Parameters from which on a network counts as sufficiently parameterized.
@@ -123,11 +117,11 @@ def smallest_cell(nets: np.recarray) -> str:
 def correlation(results: Results, reading: str, *, quantity: Quantity) -> Outcome:
     """Pearson's correlation with the test accuracy is negative, as stored."""
     stored = results["configurations"]["correlations"].get(reading, {})
-    if WINDOW not in stored:
+    if MAIN_WINDOW not in stored:
         raise TooFewError(
             f"too few networks with {SHALLOWEST} to {DEEPEST} hidden layers: no correlation is stored"
         )
-    rho, p = (stored[WINDOW][quantity][key] for key in ("rho", "p"))
+    rho, p = (stored[MAIN_WINDOW][quantity][key] for key in ("rho", "p"))
     ours = f"ρ = {rho:.2f}, {chance(p)}"
     if OTHER_WINDOW in stored:
         beside = stored[OTHER_WINDOW][quantity]
@@ -171,63 +165,63 @@ def not_strict(results: Results, reading: str) -> Outcome:
 
 CLAIMS = (
     Claim(
-        "configurations-parameters-variance",
-        "Networks with more parameters have a smaller symmetry variance.",
-        "5.3",
-        "configurations",
-        "consistently smaller",
-        partial(more_parameters, quantity="variance"),
+        name="configurations-parameters-variance",
+        statement="Networks with more parameters have a smaller symmetry variance.",
+        section="5.3",
+        study="configurations",
+        paper="consistently smaller",
+        check=partial(more_parameters, quantity="variance"),
     ),
     Claim(
-        "configurations-parameters-bias",
-        "Networks with more parameters have a smaller symmetry bias.",
-        "5.3",
-        "configurations",
-        "higher with fewer parameters",
-        partial(more_parameters, quantity="bias"),
+        name="configurations-parameters-bias",
+        statement="Networks with more parameters have a smaller symmetry bias.",
+        section="5.3",
+        study="configurations",
+        paper="higher with fewer parameters",
+        check=partial(more_parameters, quantity="bias"),
     ),
     Claim(
-        "configurations-depth-variance",
-        f"Of sufficiently large networks (here {SUFFICIENT:,} parameters or more) with equally many parameters, "
+        name="configurations-depth-variance",
+        statement=f"Of sufficiently large networks (here {SUFFICIENT:,} parameters or more) with equally many parameters, "
         "the deeper ones have the smaller symmetry variance.",
-        "5.3",
-        "configurations",
-        "deeper networks are more invariant",
-        deeper,
+        section="5.3",
+        study="configurations",
+        paper="deeper networks are more invariant",
+        check=deeper,
     ),
     Claim(
-        "configurations-balanced-bias",
-        "Networks of balanced width and depth have the smallest symmetry bias.",
-        "5.3",
-        "configurations",
-        "balanced width and depth",
-        balanced,
+        name="configurations-balanced-bias",
+        statement="Networks of balanced width and depth have the smallest symmetry bias.",
+        section="5.3",
+        study="configurations",
+        paper="balanced width and depth",
+        check=balanced,
     ),
     Claim(
-        "configurations-correlation-variance",
-        "More accurate networks tend to have a smaller symmetry variance.",
-        "5.3",
-        "configurations",
-        "ρ = -0.49, p < 1e-4",
-        partial(correlation, quantity="variance"),
+        name="configurations-correlation-variance",
+        statement="More accurate networks tend to have a smaller symmetry variance.",
+        section="5.3",
+        study="configurations",
+        paper="ρ = -0.49, p < 1e-4",
+        check=partial(correlation, quantity="variance"),
         beside=("draws",),
     ),
     Claim(
-        "configurations-correlation-bias",
-        "More accurate networks tend to have a smaller symmetry bias.",
-        "5.3",
-        "configurations",
-        "ρ = -0.31, p < 1e-4",
-        partial(correlation, quantity="bias"),
+        name="configurations-correlation-bias",
+        statement="More accurate networks tend to have a smaller symmetry bias.",
+        section="5.3",
+        study="configurations",
+        paper="ρ = -0.31, p < 1e-4",
+        check=partial(correlation, quantity="bias"),
         beside=("draws",),
     ),
     Claim(
-        "configurations-not-strict",
-        "Networks that perform equally well may have learned the symmetry differently.",
-        "5.3",
-        "configurations",
-        "the correlation is not strict",
-        not_strict,
+        name="configurations-not-strict",
+        statement="Networks that perform equally well may have learned the symmetry differently.",
+        section="5.3",
+        study="configurations",
+        paper="the correlation is not strict",
+        check=not_strict,
     ),
 )
 """In the paper's order."""

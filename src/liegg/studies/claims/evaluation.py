@@ -1,13 +1,13 @@
 """All claims evaluated on all stored results."""
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from liegg._utils.errors import ResultsError
 from liegg.studies.claims import configurations, layers, o5, rotation, samples
 from liegg.studies.claims.record import Claim, Finding, Results, findings
-from liegg.studies.claims.text import to_dict
 from liegg.studies.provenance import STUDY_FORMAT, provenance, read_results, write_json
 
 CLAIMS: tuple[Claim, ...] = (
@@ -41,15 +41,14 @@ def evaluate(folder: str | Path) -> list[Finding]:
     return _evaluate(read(folder), folder)
 
 
-def write(folder: str | Path, *, command: str = "liegg reproduce claims") -> list[Finding]:
+def write(folder: str | Path) -> dict[str, Any]:
     """Evaluate every claim and store the findings as `claims.json` beside the results.
 
     Args:
         folder: where `liegg reproduce` stored the results.
-        command: the command, for the provenance.
 
     Returns:
-        The findings as stored.
+        The content of `claims.json`.
 
     Raises:
         ResultsError: a file is damaged or has another format.
@@ -61,12 +60,12 @@ def write(folder: str | Path, *, command: str = "liegg reproduce claims") -> lis
         "study": "claims",
         "format": STUDY_FORMAT,
         "quick": any(finding.quick for finding in found),
-        "findings": to_dict(found),
+        "findings": [asdict(finding) for finding in found],
         "sources": {study: _source(study, stored, folder) for study, stored in results.items()},
-        "provenance": provenance(command, seconds=time.perf_counter() - begin),
+        "provenance": provenance("liegg reproduce claims", seconds=time.perf_counter() - begin),
     }
     write_json(value, Path(folder) / "claims.json")
-    return found
+    return value
 
 
 def read(folder: str | Path) -> Results:

@@ -80,28 +80,29 @@ def _below(
 
 CLAIMS = (
     Claim(
-        "layers-agree-at-the-end",
-        "In the last two layers variance and bias come close to each other, however the network was trained.",
-        "5.4",
-        "layerwise",
-        "approximately the same",
-        agree_at_the_end,
+        name="layers-agree-at-the-end",
+        statement="In the last two layers variance and bias come close to each other, however the network was trained.",
+        section="5.4",
+        study="layerwise",
+        paper="approximately the same",
+        check=agree_at_the_end,
     ),
     Claim(
-        "layers-sub-network",
-        "Trained by itself, a sub-network learns a more accurate symmetry and is more invariant than as part of the deep network.",
-        "5.4",
-        "layerwise",
-        "smaller bias and variance",
-        sub_network,
+        name="layers-sub-network",
+        statement="Trained by itself, a sub-network learns a more accurate symmetry and is more invariant than as part of "
+        "the deep network.",
+        section="5.4",
+        study="layerwise",
+        paper="smaller bias and variance",
+        check=sub_network,
     ),
     Claim(
-        "layers-training",
-        "Fine-tuning and layer-wise training give intermediate layers a smaller bias and variance than plain training.",
-        "5.4",
-        "layerwise",
-        "smaller bias and variance",
-        training,
+        name="layers-training",
+        statement="Fine-tuning and layer-wise training give intermediate layers a smaller bias and variance than plain training.",
+        section="5.4",
+        study="layerwise",
+        paper="smaller bias and variance",
+        check=training,
     ),
 )
 """In the paper's order."""

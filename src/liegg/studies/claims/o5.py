@@ -6,9 +6,7 @@ import numpy as np
 
 from liegg.studies.claims.record import ONE, RETRIEVED, Claim, Outcome, Results, TooFewError
 from liegg.studies.claims.statistics import rank_correlation, two_digits
-
-SO5_DIMENSION = 10
-"""Dimension of so(5)."""
+from liegg.studies.o5 import SO5_DIMENSION
 
 SMALL_BIAS = 0.02
 """Bias that counts as zero for a trained network; the paper's published code has 0.009."""
@@ -110,40 +108,40 @@ def built_in(results: Results, reading: str) -> Outcome:
 
 CLAIMS = (
     Claim(
-        "o5-ten",
-        "A perceptron trained on an O(5)-invariant function has exactly ten vanishing values, and their directions are so(5).",
-        "5.1",
-        "o5",
-        "ten values vanish, zero bias",
-        ten,
-        (ONE,),
+        name="o5-ten",
+        statement="A perceptron trained on an O(5)-invariant function has exactly ten vanishing values, and their directions are so(5).",
+        section="5.1",
+        study="o5",
+        paper="ten values vanish, zero bias",
+        check=ten,
+        readings=(ONE,),
     ),
     Claim(
-        "o5-size",
-        "The more training samples, the smaller the symmetry variance.",
-        "5.1",
-        "o5",
-        "larger sets give a smaller variance",
-        size,
-        (ONE,),
+        name="o5-size",
+        statement="The more training samples, the smaller the symmetry variance.",
+        section="5.1",
+        study="o5",
+        paper="larger sets give a smaller variance",
+        check=size,
+        readings=(ONE,),
     ),
     Claim(
-        "o5-small",
-        "Even from a small training set the generators are learned accurately.",
-        "5.1",
-        "o5",
-        "accurate even with a small training set",
-        small,
-        (ONE,),
+        name="o5-small",
+        statement="Even from a small training set the generators are learned accurately.",
+        section="5.1",
+        study="o5",
+        paper="accurate even with a small training set",
+        check=small,
+        readings=(ONE,),
     ),
     Claim(
-        "o5-built-in",
-        "A network that is invariant by construction has zero variance and zero bias without any training.",
-        "5.1",
-        "o5",
-        "zero variance, zero bias (EMLP)",
-        built_in,
-        (ONE,),
+        name="o5-built-in",
+        statement="A network that is invariant by construction has zero variance and zero bias without any training.",
+        section="5.1",
+        study="o5",
+        paper="zero variance, zero bias (EMLP)",
+        check=built_in,
+        readings=(ONE,),
         beside=("o5-emlp",),
     ),
 )

@@ -1,12 +1,15 @@
-"""A claim of the paper, and its evaluation on the stored results."""
+"""A claim of the paper, its evaluation on the stored results, and the findings as text."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from textwrap import fill
 from typing import Any, Literal
 
 SUM, EACH, ONE = "paper, sum", "paper, each", "one output"
 
-READINGS = {SUM: "summed outputs", EACH: "each output", ONE: "one output"}
+READING_NAMES = {SUM: "summed outputs", EACH: "each output", ONE: "one output"}
 """Treatments of the outputs: keys in the results, and names. One output has one reading."""
 
 Verdict = Literal["holds", "does not hold", "not run"]
@@ -20,6 +23,10 @@ RETRIEVED = 0.2
 The bias is the sine of the angle between a direction and the symmetry, so this is about 12 degrees.
 The paper gives no number; its biases "go to zero".
 """
+
+
+TEXT_COLUMNS = 120
+"""Width of the text for a terminal."""
 
 
 class TooFewError(Exception):
@@ -119,4 +126,66 @@ def _finding(claim: Claim, results: Results, reading: str) -> Finding:
         ours,
         verdict,
         quick,
+    )
+
+
+def by_claim(found: Sequence[Finding]) -> list[list[Finding]]:
+    """The findings of each claim together."""
+    return [list(group) for _, group in groupby(found, key=lambda finding: finding.name)]
+
+
+def tally(found: Sequence[Finding]) -> str:
+    """Number of claims that hold, counted once per reading."""
+    counts = Counter(finding.verdict for finding in found)
+    quick = sum(finding.quick and finding.verdict != "not run" for finding in found)
+    text = f"{counts['holds']} hold, {counts['does not hold']} do not hold, {counts['not run']} not run"
+    return text + (f"; {quick} verdicts come from quick runs, which prove little" if quick else "")
+
+
+def table(found: Sequence[Finding]) -> str:
+    """A block per claim: the paper's statement, then the verdict and our numbers for each reading."""
+    blocks = []
+    for group in by_claim(found):
+        first = group[0]
+        lines = [
+            _wrap(f"{first.name}: {first.statement} Section {first.section}.", 4),
+            f"    {'paper':<14}  {first.paper}",
+        ]
+        for finding in group:
+            ours = f"{'quick run: ' if finding.quick else ''}{finding.ours}"
+            lines.append(
+                _wrap(
+                    f"    {READING_NAMES[finding.reading]:<14}  {finding.verdict:<13}  {ours}", 35
+                )
+            )
+        blocks.append("\n".join(lines))
+    return "\n\n".join([*blocks, tally(found)])
+
+
+def markdown(found: Sequence[Finding]) -> str:
+    """A table with a line per claim and both readings side by side."""
+    lines = ["| claim | paper | summed outputs | each output |", "|---|---|---|---|"]
+    for group in by_claim(found):
+        first = group[0]
+        cells = {
+            finding.reading: f"**{finding.verdict}**{' (quick run)' * finding.quick}: {finding.ours}"
+            for finding in group
+        }
+        both = (
+            [cells[ONE], "one output: the same"]
+            if ONE in cells
+            else [cells.get(SUM, ""), cells.get(EACH, "")]
+        )
+        row = [f"{first.statement} (`{first.name}`, section {first.section})", first.paper, *both]
+        lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |")
+    return "\n".join(lines)
+
+
+def _wrap(text: str, indent: int) -> str:
+    return fill(
+        text,
+        TEXT_COLUMNS,
+        subsequent_indent=" " * indent,
+        replace_whitespace=False,
+        break_on_hyphens=False,
     )

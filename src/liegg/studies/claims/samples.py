@@ -9,7 +9,7 @@ from liegg.studies.claims.statistics import two_digits
 O5_SHARE, ROTMNIST_SHARE = 0.0025, 0.05
 """Shares of the samples that suffice according to the paper."""
 
-FACTOR, SLACK = 1.5, 0.005
+SUFFICIENT_FACTOR, SUFFICIENT_SLACK = 1.5, 0.005
 """A share suffices if the mean bias is at most the factor times that of all samples, plus the slack.
 
 For O(5) the variance, too, may differ from that of all samples by at most the factor; for rotated
@@ -28,7 +28,10 @@ def o5(results: Results, reading: str) -> Outcome:
     }
     bias = {share: mean(row["mean_bias_of_ten"] for row in found) for share, found in rows.items()}
     enough = {
-        share: fine and variance[1.0] / FACTOR <= variance[share] <= FACTOR * variance[1.0]
+        share: fine
+        and variance[1.0] / SUFFICIENT_FACTOR
+        <= variance[share]
+        <= SUFFICIENT_FACTOR * variance[1.0]
         for share, fine in precise(bias).items()
     }
     return Outcome(
@@ -59,7 +62,10 @@ def precise(bias: dict[float, float]) -> dict[float, bool]:
     >>> precise({0.01: 0.07, 0.05: 0.06, 1.0: 0.04})
     {0.01: False, 0.05: True, 1.0: True}
     """
-    return {share: value <= FACTOR * bias[1.0] + SLACK for share, value in bias.items()}
+    return {
+        share: value <= SUFFICIENT_FACTOR * bias[1.0] + SUFFICIENT_SLACK
+        for share, value in bias.items()
+    }
 
 
 def by_share(networks: list[list[dict[str, Any]]], needed: float) -> Rows:
@@ -95,21 +101,21 @@ def samples(rows: Rows, share: float) -> str:
 
 CLAIMS = (
     Claim(
-        "samples-o5",
-        "For the O(5) regression 0.25 % of the training samples give the symmetry as precisely as all of them.",
-        "A.2",
-        "sample-complexity",
-        "0.25 % of the samples suffice",
-        o5,
-        (ONE,),
+        name="samples-o5",
+        statement="For the O(5) regression 0.25 % of the training samples give the symmetry as precisely as all of them.",
+        section="A.2",
+        study="sample-complexity",
+        paper="0.25 % of the samples suffice",
+        check=o5,
+        readings=(ONE,),
     ),
     Claim(
-        "samples-rotmnist",
-        "For rotated MNIST 5 % of the training images give a precise symmetry bias.",
-        "A.2",
-        "sample-complexity",
-        "5 % of the images suffice",
-        rotmnist,
+        name="samples-rotmnist",
+        statement="For rotated MNIST 5 % of the training images give a precise symmetry bias.",
+        section="A.2",
+        study="sample-complexity",
+        paper="5 % of the images suffice",
+        check=rotmnist,
     ),
 )
 """In the paper's order."""

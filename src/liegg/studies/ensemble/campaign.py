@@ -13,11 +13,10 @@ import torch.distributed as dist
 
 from liegg._utils.errors import ResultsError
 from liegg.polarization import launcher
-from liegg.studies.ensemble.checkpoint import INTERVAL, Checkpoint
 from liegg.studies.ensemble.members import Member, groups
 from liegg.studies.ensemble.problems import Problem
 from liegg.studies.ensemble.step import Schedule
-from liegg.studies.ensemble.training import Trained, train
+from liegg.studies.ensemble.training import INTERVAL, Checkpoint, Trained, train
 from liegg.studies.provenance import read_json, write_json
 
 MEMORY = {"cuda": 2**32, "cpu": 2**28}

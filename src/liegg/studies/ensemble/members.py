@@ -6,8 +6,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from liegg._utils.errors import ArgumentError
-
 
 @dataclass(frozen=True)
 class Member:
@@ -24,13 +22,6 @@ class Member:
     seed: int
     samples: int
     epochs: int
-
-    def __post_init__(self) -> None:
-        if len(self.sizes) < 2 or self.seed < 0 or min(*self.sizes, self.samples, self.epochs) < 1:
-            raise ArgumentError(
-                f"{self}: expected at least an input and an output, a seed of 0 or more, and at "
-                "least one unit per layer, one sample and one epoch."
-            )
 
     @property
     def parameters(self) -> int:
@@ -56,24 +47,12 @@ def width_for(count: int, hidden_layers: int, inputs: int, outputs: int) -> int:
         inputs: width of the input.
         outputs: width of the output.
 
-    Raises:
-        ArgumentError: not even one hidden unit fits, or there is no hidden layer.
-
     Examples:
         The paper's shallow and deep networks:
 
         >>> width_for(40_000, 2, 784, 10), width_for(160_000, 6, 784, 10)
         (47, 116)
     """
-    if hidden_layers < 1:
-        raise ArgumentError(f"hidden_layers={hidden_layers}: expected 1 or more.")
-    least = parameters((inputs, *[1] * hidden_layers, outputs))
-    if count < least:
-        raise ArgumentError(
-            f"{count:,} parameters are too few for a perceptron from {inputs} inputs to {outputs} "
-            f"outputs: with {hidden_layers} hidden layer{'s' * (hidden_layers > 1)} of a single unit "
-            f"it has {least:,}. Request at least that many."
-        )
     # The number of parameters is quadratic in the width; its positive root is the larger one.
     coefficients = [hidden_layers - 1, inputs + outputs + hidden_layers, outputs - count]
     exact = int(np.roots(coefficients).max())
@@ -94,14 +73,12 @@ def groups(
     Args:
         members: the networks.
         overhead: fixed cost of a group, as the number of parameters with the same cost.
-        memory_limit: most floating-point numbers that the training of a group may hold.
+        memory_limit: most floating-point numbers that the training of a group may hold; a single
+            network must not exceed it.
         batch_size: samples per step.
 
     Returns:
         Indices of the members, group by group; every member is in one group.
-
-    Raises:
-        ArgumentError: a single network exceeds the memory limit.
     """
     order = sorted(
         range(len(members)),
@@ -121,12 +98,6 @@ def groups(
             if memory(widest, end - begin, batch_size) > memory_limit:
                 break
             choices.append((best[begin][0] + overhead + (end - begin) * parameters(widest), begin))
-        if not choices:
-            raise ArgumentError(
-                f"a network with widths {tuple(widest)} needs {memory(widest, 1, batch_size):,} "
-                f"numbers in training with batches of {batch_size}; {memory_limit:,} are allowed. "
-                "Choose narrower layers or smaller batches."
-            )
         best.append(min(choices))
     split: list[list[int]] = []
     end = len(order)

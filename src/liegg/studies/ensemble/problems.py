@@ -7,8 +7,6 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from liegg._utils.checks import checksum
-from liegg._utils.errors import ArgumentError
-from liegg.studies.ensemble.members import Member
 from liegg.studies.ensemble.stack import Stack
 
 
@@ -30,15 +28,6 @@ class Classification:
         self._images, self._labels, self._validation = images, labels, validation
         self._buffer: Tensor | None = None
         self._last: Tensor | None = None
-
-    def check(self, members: Sequence[Member]) -> None:
-        """Raise `ArgumentError` unless all networks see these images in the same epochs."""
-        samples, epochs = ({getattr(m, key) for m in members} for key in ("samples", "epochs"))
-        if samples != {len(self._labels)} or len(epochs) > 1:
-            raise ArgumentError(
-                f"networks with {sorted(samples)} samples and {sorted(epochs)} epochs: expected "
-                f"{len(self._labels)} samples, the number of images, and the same epochs for all."
-            )
 
     def begin(self, epoch: int) -> None:
         """Copy the images of an epoch into a fixed buffer, where a CUDA graph finds them again."""
@@ -82,18 +71,11 @@ class Regression:
         targets: Sequence[Float[Tensor, " _"]],
         device: torch.device | str = "cpu",
     ) -> None:
-        self._counts = [len(target) for target in targets]
         self._inputs, self._targets = (
             nn.utils.rnn.pad_sequence(list(tensors), batch_first=True).to(device)
             for tensors in (inputs, targets)
         )
         self._networks = torch.arange(len(inputs), device=device)[:, None]
-
-    def check(self, members: Sequence[Member]) -> None:
-        """Raise `ArgumentError` unless there is one network per set of samples."""
-        counts = [member.samples for member in members]
-        if counts != self._counts:
-            raise ArgumentError(f"networks with {counts} samples: expected {self._counts} samples.")
 
     def begin(self, epoch: int) -> None:
         """Do nothing: the samples are the same in every epoch."""

@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg._utils.errors import ArgumentError
 from liegg.studies.ensemble.problems import Problem
 from liegg.studies.ensemble.stack import Stack
 
@@ -27,13 +26,6 @@ class Schedule:
     batch_size: int = 512
     rate: float = 1e-3
     frozen: int = 0
-
-    def __post_init__(self) -> None:
-        if self.batch_size < 1 or not self.rate > 0 or self.frozen < 0:
-            raise ArgumentError(
-                f"{self}: expected a batch size of 1 or more, a rate above 0, and 0 or more frozen "
-                "layers."
-            )
 
 
 class Step:

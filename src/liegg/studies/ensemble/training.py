@@ -1,19 +1,27 @@
-"""Training of one group of networks; each has its own order, epochs and best epoch."""
+"""Training of one group of networks; each has its own order, epochs and best epoch; with checkpoints."""
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import torch
 from jaxtyping import Float, Int
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
-from liegg._utils.errors import ArgumentError
+from liegg._utils.atomic_write import atomic_path
+from liegg._utils.checks import checksum
+from liegg._utils.errors import ResultsError
 from liegg._utils.random import STRIDE, splitmix64
-from liegg.studies.ensemble.checkpoint import Checkpoint
 from liegg.studies.ensemble.members import Member
 from liegg.studies.ensemble.problems import Problem
 from liegg.studies.ensemble.stack import Stack, initialise
 from liegg.studies.ensemble.step import Schedule, Step
+
+INTERVAL = 30.0
+"""Seconds between two checkpoints: the most that is lost when a run is killed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +67,56 @@ class Pace:
         return permutations(seeds[self.rows], epoch, self.samples)
 
 
+class Checkpoint:
+    """State of one training in a file.
+
+    Args:
+        path: the file, `*.safetensors`.
+        seconds: time between two checkpoints.
+    """
+
+    def __init__(self, path: Path, seconds: float = INTERVAL) -> None:
+        self._path, self._seconds, self._last = path, seconds, time.monotonic()
+
+    def due(self) -> bool:
+        """Whether it is time for the next checkpoint."""
+        return time.monotonic() - self._last >= self._seconds
+
+    def save(self, state: dict[str, Tensor]) -> None:
+        """Write the state atomically; a crash leaves the previous checkpoint intact."""
+        state = {name: value.detach().cpu().contiguous() for name, value in state.items()}
+        with atomic_path(self._path) as part:
+            save_file(state, part, metadata={"checksum": _checksum(state)})
+        self._last = time.monotonic()
+
+    def load(self) -> dict[str, Tensor] | None:
+        """The stored state on the CPU; None if there is none.
+
+        Raises:
+            ResultsError: the file is damaged.
+        """
+        if not self._path.is_file():
+            return None
+        try:
+            with safe_open(self._path, "pt") as file:
+                state = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                if (file.metadata() or {}).get("checksum") != _checksum(state):
+                    raise ValueError("its checksum is wrong")
+        except (SafetensorError, OSError, ValueError) as error:
+            raise ResultsError(
+                f"{self._path} is damaged: {error}. Remove it to train these networks again."
+            ) from error
+        return state
+
+    def remove(self) -> None:
+        """Remove the file, if there is one."""
+        self._path.unlink(missing_ok=True)
+
+
+def _checksum(state: dict[str, Tensor]) -> str:
+    return checksum(*(state[name] for name in sorted(state)))
+
+
 def permutations(seeds: Int[Tensor, " s"], epoch: int, count: int) -> Int[Tensor, "s n"]:
     """A random order of each network's samples for one epoch, the same on every device.
 
@@ -84,7 +142,6 @@ def train(
     *,
     start: Stack | None = None,
     device: torch.device | str = "cpu",
-    dtype: torch.dtype = torch.float32,
     graph: bool | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Callable[[int], object] = lambda done: None,
@@ -97,19 +154,17 @@ def train(
         members: the networks.
         problem: their losses and scores, with its tensors on the device.
         schedule: how they are trained.
-        start: initial weights, which are copied; by default random ones of each network's seed.
+        start: initial weights, which are copied and whose precision is kept; by default random ones
+            of each network's seed in float32.
         device: device of the training.
-        dtype: precision of weights and arithmetic.
         graph: replay a CUDA graph; by default on a CUDA device.
         checkpoint: where the state is stored from time to time, and resumed from.
         progress: called with the number of networks that ended an epoch, whenever some did.
-
-    Raises:
-        ArgumentError: the networks do not fit the problem or the schedule.
     """
-    problem.check(members)
-    stack = _initial(members, start, schedule.frozen).to(device, dtype)
     seeds = torch.tensor([member.seed for member in members], device=device)
+    stack = start or initialise([member.sizes for member in members], seeds.tolist())
+    leaves = [leaf.detach().to(device, copy=True) for leaf in stack.leaves]
+    stack = stack.with_leaves(leaves)
     paces = _paces(members, schedule.batch_size, device)
     step = Step(stack, problem, schedule, graph=graph)
     best = Trained(
@@ -164,20 +219,6 @@ def _keep_best(
     best.epoch[rows] = epoch
     for kept, leaf in zip(best.stack.leaves, stack.leaves, strict=True):
         kept[rows] = leaf[rows]
-
-
-def _initial(members: Sequence[Member], start: Stack | None, frozen: int) -> Stack:
-    """Initial weights, which training may change."""
-    sizes = tuple(member.sizes for member in members)
-    if frozen >= len(sizes[0]) - 1:
-        raise ArgumentError(
-            f"frozen={frozen} layers of {len(sizes[0]) - 1}: expected fewer, so that some are trained."
-        )
-    if start is None:
-        return initialise(sizes, [member.seed for member in members])
-    if start.sizes != sizes:
-        raise ArgumentError(f"start has networks with widths {start.sizes}; expected {sizes}.")
-    return start.with_leaves([leaf.detach().clone() for leaf in start.leaves])
 
 
 def _paces(members: Sequence[Member], batch_size: int, device: torch.device | str) -> list[Pace]:

@@ -9,26 +9,27 @@ from torch import Tensor
 from liegg.actions import Affine, Linear
 from liegg.studies.error_rates.cases import (
     ACTIVATIONS,
-    DTYPES,
-    SAMPLES,
+    CASE_DTYPES,
+    CASE_SAMPLES,
     Case,
     Function,
     normal,
+    nothing,
     perceptron,
     pick,
     product,
 )
 
-GAINS = {"default weights": 1.0, "weights × 2.5": 2.5, "weights × 4": 4.0}
-DEGREES = {"cubic polynomial": 3, "quartic polynomial": 4}
-KINDS = (*GAINS, *DEGREES)
+WEIGHT_GAINS = {"default weights": 1.0, "weights × 2.5": 2.5, "weights × 4": 4.0}
+POLYNOMIAL_DEGREES = {"cubic polynomial": 3, "quartic polynomial": 4}
+ASYMMETRIC_KINDS = (*WEIGHT_GAINS, *POLYNOMIAL_DEGREES)
 
-OUTPUTS = (1, 2, 4)
+ASYMMETRIC_OUTPUTS = (1, 2, 4)
 LARGEST_INPUTS = {3: 12, 4: 6}
 """Largest number of inputs for each degree: the number of coefficients grows with that power."""
 
 REGIONS = ("cone", "orthant", "far away", "subspace")
-WIDTH = 0.3
+REGION_WIDTH = 0.3
 """Tangent of a typical angle of the cone, and relative spread of the data far from the origin."""
 
 
@@ -95,19 +96,31 @@ def function(
     confirms this.
 
     Args:
-        kind: one of `KINDS`.
+        kind: one of `ASYMMETRIC_KINDS`.
         inputs: width of a sample.
         outputs: number of outputs.
         generator: random generator.
         dtype: precision.
     """
-    if kind in DEGREES:
-        return polynomial(DEGREES[kind], inputs, outputs, generator, dtype=dtype)
+    if kind in POLYNOMIAL_DEGREES:
+        return polynomial(POLYNOMIAL_DEGREES[kind], inputs, outputs, generator, dtype=dtype)
     hidden = (32,) * pick((2, 3), generator)
     activation = pick(tuple(ACTIVATIONS), generator)
     return perceptron(
-        (inputs, *hidden, outputs), generator, gain=GAINS[kind], activation=activation, dtype=dtype
+        (inputs, *hidden, outputs),
+        generator,
+        gain=WEIGHT_GAINS[kind],
+        activation=activation,
+        dtype=dtype,
     )
+
+
+def nonlinear_function(
+    inputs: int, outputs: int, generator: torch.Generator, *, dtype: torch.dtype = torch.float64
+) -> Function:
+    """A random function of a clearly nonlinear kind."""
+    kind = pick(("weights × 2.5", "cubic polynomial"), generator)
+    return function(kind, inputs, outputs, generator, dtype=dtype)
 
 
 def asymmetric(index: int, *, seed: int = 0) -> Case:
@@ -118,22 +131,16 @@ def asymmetric(index: int, *, seed: int = 0) -> Case:
         seed: seed of the series.
     """
     generator = torch.Generator().manual_seed(1_000_003 * seed + index)
-    kind = KINDS[index % len(KINDS)]
+    kind = ASYMMETRIC_KINDS[index % len(ASYMMETRIC_KINDS)]
     n, copies = pick((2, 3, 4, 5, 6), generator), pick((1, 1, 2, 3), generator)
-    copies = max(1, min(copies, LARGEST_INPUTS.get(DEGREES.get(kind, 0), n * copies) // n))
-    outputs, samples = pick(OUTPUTS, generator), pick(SAMPLES, generator)
-    dtype, action = pick(DTYPES, generator), pick((Linear, Affine), generator)
+    copies = max(
+        1, min(copies, LARGEST_INPUTS.get(POLYNOMIAL_DEGREES.get(kind, 0), n * copies) // n)
+    )
+    outputs, samples = pick(ASYMMETRIC_OUTPUTS, generator), pick(CASE_SAMPLES, generator)
+    dtype, action = pick(CASE_DTYPES, generator), pick((Linear, Affine), generator)
     model = function(kind, n * copies, outputs, generator, dtype=dtype)
     data = normal(samples, n * copies, generator, dtype)
-    return Case(
-        "asymmetric",
-        kind,
-        model,
-        data,
-        action(n, copies=copies),
-        torch.zeros(0, n, n, dtype=torch.float64),
-        outputs,
-    )
+    return Case("asymmetric", kind, model, data, action(n, copies=copies), nothing(n), outputs)
 
 
 def region(name: str, samples: int, n: int, generator: torch.Generator) -> Float[Tensor, "b n"]:
@@ -152,9 +159,9 @@ def region(name: str, samples: int, n: int, generator: torch.Generator) -> Float
     along = x @ direction.mT
     across = x - along * direction
     regions = {
-        "cone": along.abs() * (direction + WIDTH * across),
+        "cone": along.abs() * (direction + REGION_WIDTH * across),
         "orthant": x.abs(),
-        "far away": 2 * direction + 2 * WIDTH * x,
+        "far away": 2 * direction + 2 * REGION_WIDTH * x,
         "subspace": across,
     }
     return regions[name]
@@ -176,13 +183,10 @@ def confined(index: int, *, seed: int = 0) -> Case:
     name = REGIONS[index % len(REGIONS)]
     n, outputs, samples = (
         pick((3, 4, 5), generator),
-        pick(OUTPUTS, generator),
+        pick(ASYMMETRIC_OUTPUTS, generator),
         pick((500, 1000, 2000), generator),
     )
     dtype = pick((torch.float64, torch.float32), generator)
-    kind = pick(("weights × 2.5", "cubic polynomial"), generator)
-    model = function(kind, n, outputs, generator, dtype=dtype)
+    model = nonlinear_function(n, outputs, generator, dtype=dtype)
     data = region(name, samples, n, generator).to(dtype)
-    return Case(
-        "confined", name, model, data, Linear(n), torch.zeros(0, n, n, dtype=torch.float64), outputs
-    )
+    return Case("confined", name, model, data, Linear(n), nothing(n), outputs)

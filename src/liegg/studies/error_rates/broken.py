@@ -13,32 +13,32 @@ from torch import Tensor
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
 from liegg.discovery.discover import discover
-from liegg.studies.error_rates.cases import Case, normal, perceptron
-from liegg.studies.error_rates.judgement import counts, evidence, shortened
+from liegg.studies.error_rates.cases import Case, normal, tanh_network
+from liegg.studies.error_rates.judgement import counts, evidence
 from liegg.studies.error_rates.symmetric import (
     Invariants,
-    inner_products,
+    metric_invariants,
+    motion_invariants,
     of_invariants,
     symplectic_products,
 )
+from liegg.studies.provenance import rounded
 
 BASES: dict[str, Callable[[], Invariants]] = {
-    "so(3)": lambda: Invariants(3, 2, catalog.so(3), inner_products(torch.ones(3))),
-    "so(1, 2)": lambda: Invariants(
-        3, 2, catalog.so(1, 2), inner_products(torch.tensor([1.0, -1.0, -1.0]))
-    ),
+    "so(3)": lambda: metric_invariants(3, copies=2),
+    "so(1, 2)": lambda: metric_invariants(1, 2, copies=2),
     "sp(4)": lambda: Invariants(4, 2, catalog.sp(4), symplectic_products),
-    "se(2)": lambda: Invariants(2, 3, catalog.se(2), _distances, affine=True),
+    "se(2)": lambda: motion_invariants(2, copies=3),
 }
 """Symmetries that are broken, each with its complete algebra."""
 
 STRENGTHS = (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0)
 """Relative sizes ε of the part that breaks the symmetry: eight decades of ε²."""
 
-SMALL = 0.01
+SLIGHTLY_BROKEN = 0.01
 """Largest ε at which every rule should find the symmetry: 10⁻⁴ of the variance breaks it."""
 
-OUTPUTS = 3
+BROKEN_OUTPUTS = 3
 
 
 def broken(kind: str, strength: float, samples: int, *, seed: int = 0, draw: int = 0) -> Case:
@@ -57,8 +57,8 @@ def broken(kind: str, strength: float, samples: int, *, seed: int = 0, draw: int
     chosen = BASES[kind]()
     generator = torch.Generator().manual_seed(1_000_003 * seed + 700_000 + list(BASES).index(kind))
     width = chosen.n * chosen.copies
-    symmetric = of_invariants(chosen, OUTPUTS, generator)
-    asymmetric = perceptron((width, 24, 24, OUTPUTS), generator, gain=2.5, activation="tanh")
+    symmetric = of_invariants(chosen, BROKEN_OUTPUTS, generator)
+    asymmetric = tanh_network((width, 24, 24, BROKEN_OUTPUTS), generator)
     trial = normal(4000, width, generator)
     one, other = (float(part(trial).var(0).sum().sqrt()) for part in (symmetric, asymmetric))
 
@@ -70,7 +70,7 @@ def broken(kind: str, strength: float, samples: int, *, seed: int = 0, draw: int
     drawn = torch.Generator().manual_seed(zlib.crc32(label.encode()))
     action = (Affine if chosen.affine else Linear)(chosen.n, copies=chosen.copies)
     data = normal(samples, width, drawn)
-    return Case("broken", kind, model, data, action, chosen.algebra, OUTPUTS)
+    return Case("broken", kind, model, data, action, chosen.algebra, BROKEN_OUTPUTS)
 
 
 def reference(kind: str, strength: float, samples: int, *, seed: int = 0) -> list[float]:
@@ -110,14 +110,14 @@ def repeated(
         "samples": samples,
         "repeats": repeats,
         "expected": right,
-        "limit": [shortened(value) for value in truth[: right + 1]],
+        "limit": rounded(truth[: right + 1], 4),
         "stated": len(inside),
         "covered_smallest": sum(int(one[0]) for one in inside),
         "covered_all": sum(int(one.sum()) for one in inside),
         "right": {rule: sum(one[rule] == right for one in results) for rule in results[0]},
         "example": {
-            "defects": [shortened(value) for value in symmetries[0].defects[:right].tolist()],
-            "intervals": [[*map(shortened, ends)] for ends in intervals[0].tolist()]
+            "defects": rounded(symmetries[0].defects[:right].tolist(), 4),
+            "intervals": rounded(intervals[0].tolist(), 4)
             if bool(intervals[0].isfinite().all())
             else None,
         },
@@ -132,8 +132,3 @@ def slope(points: list[tuple[float, float]]) -> float:
     """
     x, y = zip(*((log(strength), log(defect)) for strength, defect in points), strict=True)
     return round(linear_regression(x, y).slope, 6)
-
-
-def _distances(x: Tensor) -> Tensor:
-    """Inner products of the differences from the first vector, which determine all distances."""
-    return inner_products(torch.ones(x.shape[2]))(x[:, 1:] - x[:, :1])

@@ -14,6 +14,7 @@ from liegg.polarization.gram import Gram
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.defects import defects
 from liegg.studies.error_rates.cases import CLEARLY_NONLINEAR, Case
+from liegg.studies.provenance import rounded
 
 LIEGG = "liegg"
 """Name of liegg's own verdict among the rules."""
@@ -96,7 +97,7 @@ def single_share(evidence: Evidence, *, share: float) -> int:
     return max(0, int((singular <= share * singular.sum()).sum()) - evidence.trivial)
 
 
-RULES: dict[str, Callable[[Evidence], int]] = {
+COUNTING_RULES: dict[str, Callable[[Evidence], int]] = {
     "largest gap": largest_gap,
     "largest gap, 10 or more": lambda evidence: largest_gap(evidence, least=10.0),
     "defect below 0.01": lambda evidence: below(evidence, threshold=0.01),
@@ -123,7 +124,7 @@ def evidence(sym: Symmetries) -> Evidence:
 
 def counts(sym: Symmetries, seen: Evidence) -> dict[str, int]:
     """Number of symmetries by every rule, liegg's verdict first."""
-    return {LIEGG: sym.nullity} | {name: rule(seen) for name, rule in RULES.items()}
+    return {LIEGG: sym.nullity} | {name: rule(seen) for name, rule in COUNTING_RULES.items()}
 
 
 def judge(case: Case) -> dict[str, Any]:
@@ -136,7 +137,7 @@ def judge(case: Case) -> dict[str, Any]:
     """
     sym = discover(case.model, case.data, case.action)
     decision, seen, right = sym.decision, evidence(sym), case.expected
-    grades = decision.grades[: sym.nullity]
+    grades, measured = decision.grades[: sym.nullity], rounded(seen.defects.tolist(), 4)
     ratio = midpoint_ratio(case.model, case.data) or 0.0
     angle = float(sym.angles(case.algebra).max()) if right and sym.nullity == right else None
     return {
@@ -148,7 +149,7 @@ def judge(case: Case) -> dict[str, Any]:
         "outputs": case.outputs,
         "samples": len(case.data),
         "dtype": str(case.data.dtype).removeprefix("torch."),
-        "midpoint_ratio": shortened(ratio),
+        "midpoint_ratio": rounded(ratio, 4),
         "nonlinear": ratio >= CLEARLY_NONLINEAR,
         "warned": bool(decision.warnings),
         "expected": right,
@@ -156,18 +157,11 @@ def judge(case: Case) -> dict[str, Any]:
         "strong": sum(grade in STRONG for grade in grades),
         "approximate": sum(grade not in STRONG for grade in grades),
         "range": decision.nullity_interval and list(decision.nullity_interval),
-        "last": shortened(float(seen.defects[right - 1])) if right else None,
-        "next": shortened(float(seen.defects[right])) if right < len(seen.defects) else None,
-        "after": shortened(float(seen.defects[right + 1]))
-        if right + 1 < len(seen.defects)
-        else None,
+        "last": measured[right - 1] if right else None,
+        "next": measured[right] if right < len(measured) else None,
+        "after": measured[right + 1] if right + 1 < len(measured) else None,
         "rounding_unit": torch.finfo(case.data.dtype).eps,
         "threshold": decision.thresholds.threshold,
-        "angle": None if angle is None else shortened(angle),
+        "angle": rounded(angle, 4),
         "counts": counts(sym, seen),
     }
-
-
-def shortened(value: float) -> float:
-    """Round to four digits for storage."""
-    return float(f"{value:.4g}")

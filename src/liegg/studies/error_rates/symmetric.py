@@ -15,23 +15,20 @@ from torch.nn.functional import pad
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
 from liegg.studies.error_rates.cases import (
-    DTYPES,
-    SAMPLES,
+    CASE_DTYPES,
+    CASE_SAMPLES,
     Case,
     Function,
     normal,
-    perceptron,
     pick,
     product,
+    tanh_network,
 )
 
 Features = Callable[[Tensor], Tensor]
 
-GAIN = 2.5
-"""Gain of the networks of invariants, which makes them clearly nonlinear."""
-
-OUTPUTS = (2, 3, 5)
-CONDITION = 3.0
+SYMMETRIC_OUTPUTS = (2, 3, 5)
+LARGEST_CONDITION = 3.0
 """Largest condition number of a change of basis."""
 
 
@@ -54,31 +51,30 @@ class Invariants:
     affine: bool = False
 
 
+def metric_invariants(p: int, q: int = 0, *, copies: int = 1) -> Invariants:
+    r"""so(p, q): all products in a metric $η$. A generator preserves them only if $h^\top η + η h = 0$."""
+    return Invariants(p + q, copies, catalog.so(p, q), metric_products(p, q))
+
+
 def rotations(generator: torch.Generator) -> Invariants:
-    r"""so(n): all inner products. A generator preserves $x^\top x$ only if $h^\top + h = 0$."""
+    """so(n): all inner products."""
     n = pick((2, 3, 4, 5, 6), generator)
-    return Invariants(n, pick((1, 2, 3), generator), catalog.so(n), inner_products(torch.ones(n)))
+    return metric_invariants(n, copies=pick((1, 2, 3), generator))
 
 
 def boosts(generator: torch.Generator) -> Invariants:
-    r"""so(p, q): all products of an indefinite metric η. A generator preserves them only if $h^\top η + η h = 0$."""
+    """so(p, q): all products of an indefinite metric."""
     p, q = pick(((1, 1), (1, 2), (2, 2), (1, 3), (2, 3)), generator)
-    signs = torch.tensor([1.0] * p + [-1.0] * q)
-    return Invariants(p + q, pick((1, 2, 3), generator), catalog.so(p, q), inner_products(signs))
+    return metric_invariants(p, q, copies=pick((1, 2, 3), generator))
 
 
 def blocks(generator: torch.Generator) -> Invariants:
     """so(k) ⊕ so(l): the inner products of both parts. Preserving both forms leaves no map between the parts."""
     k, rest = pick(((2, 2), (2, 3), (3, 3), (2, 4)), generator)
     masks = (torch.tensor([1.0] * k + [0.0] * rest), torch.tensor([0.0] * k + [1.0] * rest))
-    parts = [inner_products(mask) for mask in masks]
     algebra = catalog.direct_sum(catalog.so(k), catalog.so(rest))
-    return Invariants(
-        k + rest,
-        pick((1, 2), generator),
-        algebra,
-        lambda x: torch.cat([part(x) for part in parts], dim=1),
-    )
+    features = joined(*map(inner_products, masks))
+    return Invariants(k + rest, pick((1, 2), generator), algebra, features)
 
 
 def axes(generator: torch.Generator) -> Invariants:
@@ -89,12 +85,8 @@ def axes(generator: torch.Generator) -> Invariants:
     k, fixed = pick(((2, 1), (2, 2), (3, 1), (3, 2)), generator)
     form = inner_products(torch.tensor([1.0] * k + [0.0] * fixed))
     algebra = pad(catalog.so(k), (0, fixed, 0, fixed))
-    return Invariants(
-        k + fixed,
-        pick((1, 2), generator),
-        algebra,
-        lambda x: torch.cat([form(x), x[:, :, k:].flatten(1)], dim=1),
-    )
+    features = joined(form, lambda x: x[:, :, k:].flatten(1))
+    return Invariants(k + fixed, pick((1, 2), generator), algebra, features)
 
 
 def volumes(generator: torch.Generator) -> Invariants:
@@ -113,10 +105,8 @@ def areas(generator: torch.Generator) -> Invariants:
 def unitary(generator: torch.Generator) -> Invariants:
     """u(m) on R^2m: Hermitian products, whose real parts are preserved by so(2m) and whose imaginary parts by sp(2m)."""
     m = pick((2, 3), generator)
-    real = inner_products(torch.ones(2 * m))
-    return Invariants(
-        2 * m, 2, catalog.u(m), lambda x: torch.cat([real(x), symplectic_products(x)], dim=1)
-    )
+    features = joined(metric_products(2 * m), symplectic_products)
+    return Invariants(2 * m, 2, catalog.u(m), features)
 
 
 def scalings(generator: torch.Generator) -> Invariants:
@@ -134,21 +124,25 @@ def translations(generator: torch.Generator) -> Invariants:
     """Translations: all differences. $A(x_i - x_1) = 0$ leaves no linear part."""
     n, copies = pick((2, 3, 4, 5), generator), pick((2, 3), generator)
     return Invariants(
-        n, copies, catalog.translation(n), lambda x: (x[:, 1:] - x[:, :1]).flatten(1), affine=True
+        n, copies, catalog.translation(n), lambda x: differences(x).flatten(1), affine=True
     )
 
 
 def motions(generator: torch.Generator) -> Invariants:
     """se(n) and se(p, q): squared distances, of some metric. Its linear part preserves the metric, its translation is free."""
     p, q = pick(((2, 0), (3, 0), (4, 0), (1, 1), (1, 2)), generator)
-    products = inner_products(torch.tensor([1.0] * p + [-1.0] * q))
-    copies = pick((2, 3), generator)
+    return motion_invariants(p, q, copies=pick((2, 3), generator))
+
+
+def motion_invariants(p: int, q: int = 0, *, copies: int) -> Invariants:
+    """se(p, q): products of the differences from the first vector, which determine all distances."""
+    products = metric_products(p, q)
     return Invariants(
-        p + q, copies, catalog.se(p, q), lambda x: products(x[:, 1:] - x[:, :1]), affine=True
+        p + q, copies, catalog.se(p, q), lambda x: products(differences(x)), affine=True
     )
 
 
-KINDS: dict[str, Callable[[torch.Generator], Invariants]] = {
+INVARIANT_KINDS: dict[str, Callable[[torch.Generator], Invariants]] = {
     "so(n)": rotations,
     "so(p, q)": boosts,
     "so(k) ⊕ so(l)": blocks,
@@ -160,6 +154,21 @@ KINDS: dict[str, Callable[[torch.Generator], Invariants]] = {
     "translations": translations,
     "se(n), se(p, q)": motions,
 }
+
+
+def joined(*parts: Features) -> Features:
+    """Several sets of features side by side."""
+    return lambda x: torch.cat([part(x) for part in parts], dim=1)
+
+
+def differences(x: Float[Tensor, "b copies n"]) -> Float[Tensor, "b others n"]:
+    """Differences of the vectors from the first one."""
+    return x[:, 1:] - x[:, :1]
+
+
+def metric_products(p: int, q: int = 0) -> Features:
+    """Products of all pairs of vectors in the metric of signature (p, q)."""
+    return inner_products(torch.tensor([1.0] * p + [-1.0] * q))
 
 
 def inner_products(signs: Float[Tensor, " n"]) -> Features:
@@ -222,9 +231,7 @@ def of_invariants(
         @ basis.mT
     )
     found = chosen.features(trial)
-    head = perceptron(
-        (found.shape[1], 24, 24, outputs), generator, gain=GAIN, activation="tanh", dtype=dtype
-    )
+    head = tanh_network((found.shape[1], 24, 24, outputs), generator, dtype)
     matrix, centre, size = (part.to(dtype) for part in (basis.mT, found.mean(0), found.std(0)))
 
     def network(x: Float[Tensor, "b x"]) -> Float[Tensor, "b c"]:
@@ -235,9 +242,9 @@ def of_invariants(
 
 
 def change_of_basis(n: int, generator: torch.Generator) -> Float[Tensor, "n n"]:
-    """A random invertible matrix of condition at most `CONDITION`."""
+    """A random invertible matrix of condition at most `LARGEST_CONDITION`."""
     left, right = (torch.linalg.qr(normal(n, n, generator))[0] for _ in range(2))
-    stretch = CONDITION ** (torch.rand(n, generator=generator, dtype=torch.float64) - 0.5)
+    stretch = LARGEST_CONDITION ** (torch.rand(n, generator=generator, dtype=torch.float64) - 0.5)
     return left @ stretch.diag() @ right
 
 
@@ -258,15 +265,15 @@ def exact(index: int, *, seed: int = 0) -> Case:
         seed: seed of the series.
     """
     generator = torch.Generator().manual_seed(1_000_003 * seed + 500_000 + index)
-    kind = tuple(KINDS)[index % len(KINDS)]
-    chosen = KINDS[kind](generator)
+    kind = tuple(INVARIANT_KINDS)[index % len(INVARIANT_KINDS)]
+    chosen = INVARIANT_KINDS[kind](generator)
     n, copies = chosen.n, chosen.copies
-    in_its_own_basis = index // len(KINDS) % 2 == 0
+    in_its_own_basis = index // len(INVARIANT_KINDS) % 2 == 0
     basis = torch.eye(n, dtype=torch.float64) if in_its_own_basis else change_of_basis(n, generator)
     outputs, samples, dtype = (
-        pick(OUTPUTS, generator),
-        pick(SAMPLES, generator),
-        pick(DTYPES, generator),
+        pick(SYMMETRIC_OUTPUTS, generator),
+        pick(CASE_SAMPLES, generator),
+        pick(CASE_DTYPES, generator),
     )
     affine = chosen.affine or pick((True, False), generator)
     model = of_invariants(chosen, outputs, generator, basis=basis, dtype=dtype)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from liegg.studies.error_rates.broken import SMALL
+from liegg.studies.error_rates.broken import SLIGHTLY_BROKEN
 from liegg.studies.error_rates.judgement import LIEGG
 
 Row = dict[str, Any]
@@ -108,10 +108,10 @@ def rule_errors(
     Returns:
         For every rule and question `cases` and `wrong`: a symmetry found where there is none
         (clearly nonlinear functions only), and a wrong count for exact symmetries, for those broken
-        by at most `SMALL`, and for learned ones.
+        by at most `SLIGHTLY_BROKEN`, and for learned ones.
     """
     none, exact = nonlinear(rows), [row for row in rows if row["family"] == "exact"]
-    slightly = [row for row in broken if row["strength"] <= SMALL]
+    slightly = [row for row in broken if row["strength"] <= SLIGHTLY_BROKEN]
     names = (none or exact or list(trained))[0]["counts"]
 
     def wrong(some: Sequence[Row], rule: str) -> dict[str, int]:

@@ -10,35 +10,33 @@ from torch.nn.functional import pad
 
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
-from liegg.studies.error_rates.cases import normal, perceptron, pick
+from liegg.studies.error_rates.cases import (
+    TRAP_SAMPLES,
+    Maker,
+    Trap,
+    more,
+    normal,
+    nothing,
+    orthogonal,
+    pick,
+    tanh_network,
+    uniform,
+    unit,
+)
 from liegg.studies.error_rates.symmetric import (
     Invariants,
     change_of_basis,
     conjugated,
     determinants,
+    differences,
     inner_products,
+    joined,
+    metric_invariants,
+    metric_products,
+    motion_invariants,
     of_invariants,
     symplectic_products,
 )
-from liegg.studies.error_rates.traps_record import (
-    Maker,
-    Trap,
-    more,
-    nothing,
-    orthogonal,
-    uniform,
-    unit,
-)
-
-SAMPLES = (300, 500, 1000)
-
-
-def _joined(*parts: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    return lambda x: torch.cat([part(x) for part in parts], dim=1)
-
-
-def _differences(x: Tensor) -> Tensor:
-    return x[:, 1:] - x[:, :1]
 
 
 def _complex_determinant(x: Tensor) -> Tensor:
@@ -50,7 +48,7 @@ def _complex_determinant(x: Tensor) -> Tensor:
 
 def _ratios(x: Tensor) -> Tensor:
     """Inner products relative to the length of the sample, which scaling does not change."""
-    return inner_products(torch.ones(x.shape[2]))(x) / x.square().sum((1, 2))[:, None]
+    return metric_products(x.shape[2])(x) / x.square().sum((1, 2))[:, None]
 
 
 def _jordan(x: Tensor) -> Tensor:
@@ -62,7 +60,7 @@ def _jordan(x: Tensor) -> Tensor:
 
 def _galilei(x: Tensor) -> Tensor:
     """Differences of time of three events (t, x), and the area that they span."""
-    time, place = _differences(x).unbind(2)
+    time, place = differences(x).unbind(2)
     area = time[:, 0] * place[:, 1] - time[:, 1] * place[:, 0]
     return torch.cat([time, area[:, None]], dim=1)
 
@@ -82,7 +80,7 @@ def _affine_line(x: Tensor) -> Tensor:
 
 def _shapes(x: Tensor) -> Tensor:
     """The same of differences: rotations, translations and scaling preserve them."""
-    return _ratios(_differences(x))
+    return _ratios(differences(x))
 
 
 def _homogeneous(matrices: Tensor) -> Tensor:
@@ -93,18 +91,23 @@ _SL2 = catalog.sl(2)
 _SPIRAL = (torch.eye(2, dtype=torch.float64) + catalog.so(2)[0])[None]
 _JORDAN = torch.stack([unit(3, (0, 1), (1, 2)).sum(0), unit(3, (0, 2))[0]])
 
-ALGEBRAS: dict[str, Callable[[], Invariants]] = {
+
+def _torus(n: int) -> Invariants:
+    """Scalings of the coordinates that preserve their product."""
+    axes = torch.eye(n, dtype=torch.float64)
+    algebra = torch.diag_embed(axes[:-1] - axes[1:])
+    return Invariants(n, 1, algebra, lambda x: x[:, 0].prod(1, keepdim=True))
+
+
+TRAP_ALGEBRAS: dict[str, Callable[[], Invariants]] = {
     "su(2)": lambda: Invariants(
-        4,
-        2,
-        catalog.su(2),
-        _joined(inner_products(torch.ones(4)), symplectic_products, _complex_determinant),
+        4, 2, catalog.su(2), joined(metric_products(4), symplectic_products, _complex_determinant)
     ),
     "u(1, 1)": lambda: Invariants(
         4,
         2,
         catalog.u(1, 1),
-        _joined(inner_products(torch.tensor([1.0, -1, 1, -1])), _indefinite_area),
+        joined(inner_products(torch.tensor([1.0, -1, 1, -1])), _indefinite_area),
     ),
     "so(3) ⊕ scaling": lambda: Invariants(
         3, 2, torch.cat([catalog.so(3), catalog.scaling(3)]), _ratios
@@ -118,54 +121,30 @@ ALGEBRAS: dict[str, Callable[[], Invariants]] = {
     "similarities of space": lambda: Invariants(
         3, 4, torch.cat([catalog.se(3), _homogeneous(catalog.scaling(3))]), _shapes, affine=True
     ),
-    "torus of three": lambda: Invariants(
-        3,
-        1,
-        torch.diag_embed(torch.tensor([[1.0, -1, 0], [0, 1, -1]], dtype=torch.float64)),
-        lambda x: x[:, 0].prod(1, keepdim=True),
-    ),
-    "torus of four": lambda: Invariants(
-        4,
-        1,
-        torch.diag_embed(torch.tensor([[1.0, -1, 0, 0], [0, 1, -1, 0], [0, 0, 1, -1]]).double()),
-        lambda x: x[:, 0].prod(1, keepdim=True),
-    ),
-    "boost": lambda: Invariants(
-        2,
-        1,
-        torch.diag_embed(torch.tensor([[1.0, -1]], dtype=torch.float64)),
-        lambda x: x[:, 0].prod(1, keepdim=True),
-    ),
+    "torus of three": lambda: _torus(3),
+    "torus of four": lambda: _torus(4),
+    "boost": lambda: _torus(2),
     "Galilei": lambda: Invariants(
         2, 3, torch.cat([unit(3, (1, 0)), catalog.translation(2)]), _galilei, affine=True
     ),
     "heis(3)": lambda: Invariants(3, 3, catalog.heis(3), _flags),
     "N and N²": lambda: Invariants(3, 2, _JORDAN, _jordan),
-    "shear": lambda: Invariants(2, 2, unit(2, (0, 1)), _joined(lambda x: x[:, :, 1], determinants)),
+    "shear": lambda: Invariants(2, 2, unit(2, (0, 1)), joined(lambda x: x[:, :, 1], determinants)),
     "area-preserving affine maps": lambda: Invariants(
         2,
         4,
         torch.cat([_homogeneous(_SL2), catalog.translation(2)]),
-        lambda x: determinants(_differences(x)),
+        lambda x: determinants(differences(x)),
         affine=True,
     ),
-    "Poincaré": lambda: Invariants(
-        4,
-        3,
-        catalog.se(1, 3),
-        lambda x: inner_products(torch.tensor([1.0, -1, -1, -1]))(_differences(x)),
-        affine=True,
-    ),
+    "Poincaré": lambda: motion_invariants(1, 3, copies=3),
     "spiral": lambda: Invariants(2, 1, _SPIRAL, _spiral),
     "aff(1)": lambda: Invariants(2, 3, unit(3, (0, 0), (0, 2)), _affine_line, affine=True),
     "so(3) ⊕ sl(2)": lambda: Invariants(
         5,
         2,
         catalog.direct_sum(catalog.so(3), _SL2),
-        _joined(
-            lambda x: inner_products(torch.ones(3))(x[:, :, :3]),
-            lambda x: determinants(x[:, :, 3:]),
-        ),
+        joined(lambda x: metric_products(3)(x[:, :, :3]), lambda x: determinants(x[:, :, 3:])),
     ),
     "so(2) ⊕ so(2)": lambda: Invariants(
         4,
@@ -177,25 +156,22 @@ ALGEBRAS: dict[str, Callable[[], Invariants]] = {
         6,
         2,
         catalog.direct_sum(catalog.sp(4), catalog.so(2)),
-        _joined(
-            lambda x: symplectic_products(x[:, :, :4]),
-            lambda x: inner_products(torch.ones(2))(x[:, :, 4:]),
+        joined(
+            lambda x: symplectic_products(x[:, :, :4]), lambda x: metric_products(2)(x[:, :, 4:])
         ),
     ),
     "sl(2) on two planes": lambda: Invariants(
         4,
         2,
         catalog.direct_sum(_SL2, _SL2),
-        _joined(lambda x: determinants(x[:, :, :2]), lambda x: determinants(x[:, :, 2:])),
+        joined(lambda x: determinants(x[:, :, :2]), lambda x: determinants(x[:, :, 2:])),
     ),
-    "so(1, 4)": lambda: Invariants(
-        5, 2, catalog.so(1, 4), inner_products(torch.tensor([1.0, -1, -1, -1, -1]))
-    ),
+    "so(1, 4)": lambda: metric_invariants(1, 4, copies=2),
     "translations along a plane": lambda: Invariants(
         3,
         2,
-        torch.cat([unit(4, (0, 3), (1, 3))]),
-        _joined(lambda x: _differences(x).flatten(1), lambda x: x[:, :, 2]),
+        unit(4, (0, 3), (1, 3)),
+        joined(lambda x: differences(x).flatten(1), lambda x: x[:, :, 2]),
         affine=True,
     ),
 }
@@ -216,19 +192,17 @@ def _flags(x: Tensor) -> Tensor:
 
 def exact_algebras(generator: torch.Generator, index: int) -> Trap:
     """A network of invariants, every second in a random basis, one in three in float32."""
-    kind = list(ALGEBRAS)[index % len(ALGEBRAS)]
-    chosen = ALGEBRAS[kind]()
-    plain = index // len(ALGEBRAS) % 2 == 0
+    kind = list(TRAP_ALGEBRAS)[index % len(TRAP_ALGEBRAS)]
+    chosen = TRAP_ALGEBRAS[kind]()
     basis = torch.eye(chosen.n, dtype=torch.float64)
-    if not plain:
+    if index // len(TRAP_ALGEBRAS) % 2:
         basis = change_of_basis(chosen.n, generator)
     dtype = pick((torch.float64, torch.float64, torch.float32), generator)
     outputs = pick((3, 5), generator)
     model = of_invariants(chosen, outputs, generator, basis=basis, dtype=dtype)
-    data = normal(pick(SAMPLES, generator), chosen.n * chosen.copies, generator, dtype)
     return Trap(
         model=model,
-        data=data,
+        data=normal(pick(TRAP_SAMPLES, generator), chosen.n * chosen.copies, generator, dtype),
         action=(Affine if chosen.affine else Linear)(chosen.n, copies=chosen.copies),
         algebra=conjugated(chosen.algebra, basis),
         label=kind,
@@ -242,20 +216,14 @@ def commuting_shears(generator: torch.Generator, index: int) -> Trap:
     frequency = uniform(1, 3, generator)
 
     def model(x: Tensor) -> Tensor:
-        z = x.to(torch.promote_types(x.dtype, torch.float32)) @ turn.mT.to(x.dtype).to(
-            torch.promote_types(x.dtype, torch.float32)
-        )
-        second, fourth = z[:, 1], z[:, 3]
+        wide = torch.promote_types(x.dtype, torch.float32)
+        _, second, _, fourth = (x.to(wide) @ turn.mT.to(x.dtype).to(wide)).unbind(1)
         return (torch.sin(frequency * second) + fourth**3 + second * fourth).to(x.dtype)
 
-    def turned(matrices: Tensor) -> Tensor:
-        return turn.mT @ matrices @ turn
-
-    candidates = turned(unit(4, (0, 1), (2, 3), (1, 1), (3, 3)))
-    data = normal(pick(SAMPLES, generator), 4, generator, dtype)
+    candidates = turn.mT @ unit(4, (0, 1), (2, 3), (1, 1), (3, 3)) @ turn
     return Trap(
         model=model,
-        data=data,
+        data=normal(pick(TRAP_SAMPLES, generator), 4, generator, dtype),
         action=Linear(4).restrict(candidates),
         algebra=candidates[:2],
         label=str(dtype).removeprefix("torch."),
@@ -266,18 +234,17 @@ def stretched(generator: torch.Generator, index: int) -> Trap:
     """Rotations in coordinates of different size, learned up to a small part: se(2) lies close."""
     n, stretch = 3, 10.0 ** uniform(0.5, 2, generator)
     sizes = torch.tensor([1.0, 1.0, stretch], dtype=torch.float64)
-    chosen = Invariants(n, 2, catalog.so(n), inner_products(torch.ones(n)))
     basis = (1 / sizes).diag()
     strength = (0.0, 1e-4, 1e-3)[index % 3]
-    one = of_invariants(chosen, 2, generator)
-    other = perceptron((2 * n, 24, 24, 2), generator, gain=2.5, activation="tanh")
+    one = of_invariants(metric_invariants(n, copies=2), 2, generator)
+    other = tanh_network((2 * n, 24, 24, 2), generator)
     matrix = torch.block_diag(basis, basis)
 
     def model(x: Tensor) -> Tensor:
         x = x @ matrix
         return one(x) + strength * other(x)
 
-    data = normal(pick(SAMPLES, generator), 2 * n, generator) * sizes.repeat(2)
+    data = normal(pick(TRAP_SAMPLES, generator), 2 * n, generator) * sizes.repeat(2)
     algebra, population = conjugated(catalog.so(n), basis), more(2 * n, generator)
     return Trap(
         model=model,
@@ -303,7 +270,7 @@ def scaled_rotation(generator: torch.Generator, index: int) -> Trap:
 
     def invariant(x: Tensor) -> Tensor:
         x = x.reshape(len(x), 3, 2)
-        apart = _differences(x)
+        apart = differences(x)
         length = apart.square().sum(2)
         angle = torch.atan2(apart[:, 0, 1], apart[:, 0, 0]) - length[:, 0].log() / (2 * rate)
         ratio = (length[:, 1] / (length[:, 0] + length[:, 1])).unsqueeze(1)
@@ -312,7 +279,7 @@ def scaled_rotation(generator: torch.Generator, index: int) -> Trap:
         # The angle is fast where the rate is small; its weight keeps the derivative of order one.
         return torch.cat([ratio, turn.sin(), min(1.0, rate) * angle.unsqueeze(1)], dim=1)
 
-    data = normal(pick(SAMPLES, generator), 6, generator)
+    data = normal(pick(TRAP_SAMPLES, generator), 6, generator)
     data[:, 2] = data[:, 0] + 0.3 + data[:, 2].abs()  # the angle of the difference never jumps
     return Trap(
         model=invariant,
@@ -326,21 +293,13 @@ def scaled_rotation(generator: torch.Generator, index: int) -> Trap:
 
 def speed_of_light(generator: torch.Generator, index: int) -> Trap:
     """Lorentz products in units where light is fast: so(1,3), close to the Galilei group."""
-    light = 10.0 ** uniform(0, 3, generator)
-    copies = 2
-    products = inner_products(torch.tensor([1.0, -1.0, -1.0, -1.0]))
-    chosen = Invariants(4, copies, catalog.so(1, 3), products)
+    light, copies = 10.0 ** uniform(0, 3, generator), 2
     basis = torch.diag(torch.tensor([1.0, 1 / light, 1 / light, 1 / light], dtype=torch.float64))
-    inner = of_invariants(chosen, 3, generator)
+    inner = of_invariants(metric_invariants(1, 3, copies=copies), 3, generator)
     matrix = torch.block_diag(basis, basis)
-
-    def model(x: Tensor) -> Tensor:
-        return inner(x @ matrix)
-
-    data = normal(pick(SAMPLES, generator), 8, generator) @ torch.linalg.inv(matrix)
     return Trap(
-        model=model,
-        data=data,
+        model=lambda x: inner(x @ matrix),
+        data=normal(pick(TRAP_SAMPLES, generator), 8, generator) @ torch.linalg.inv(matrix),
         action=Linear(4, copies=copies),
         algebra=conjugated(catalog.so(1, 3), basis),
         label=f"10^{log(light, 10):.1f}",

@@ -1,31 +1,32 @@
 """Traps of everyday models and data: heads, features and samples as they come from practice."""
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor
 
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
-from liegg.studies.error_rates.cases import Function, normal, perceptron, pick
-from liegg.studies.error_rates.traps_record import POPULATION, Maker, Trap, more, nothing, unit
-
-SAMPLES = (300, 500, 1000)
-
-Draw = Callable[[int, torch.Generator], Tensor]
-"""Draws samples of a distribution."""
+from liegg.studies.error_rates.cases import (
+    TRAP_SAMPLES,
+    Draw,
+    Function,
+    Maker,
+    Trap,
+    drawn,
+    more,
+    normal,
+    normal_draws,
+    nothing,
+    perceptron,
+    pick,
+    tanh_network,
+    unit,
+)
 
 
 def radial(n: int, outputs: int, generator: torch.Generator) -> Function:
     """A network of the squared length."""
-    head = perceptron((1, 16, outputs), generator, gain=2.5, activation="tanh")
+    head = tanh_network((1, 16, outputs), generator)
     return lambda x: head(x.square().sum(1, keepdim=True) / n)
-
-
-def drawn(draw: Draw, generator: torch.Generator) -> Callable[[], Tensor]:
-    """A population of a distribution, drawn when it is needed."""
-    seed = int(torch.randint(2**31, (), generator=generator))
-    return lambda: draw(POPULATION, torch.Generator().manual_seed(seed))
 
 
 def everyday(
@@ -34,35 +35,29 @@ def everyday(
     draw: Draw,
     generator: torch.Generator,
     *,
-    symmetric: bool,
-    broken: bool = False,
+    symmetric: bool | None,
     label: str = "",
     samples: int | None = None,
     decidable: bool = True,
 ) -> Trap:
-    """A function of one vector with so(n), nearly so, or without any."""
+    """A function of one vector with so(n), without any symmetry, or (None) nearly with so(n)."""
     return Trap(
         model=model,
-        data=draw(samples or pick(SAMPLES, generator), generator),
+        data=draw(samples or pick(TRAP_SAMPLES, generator), generator),
         action=Linear(n),
         algebra=catalog.so(n) if symmetric else nothing(n),
-        broken=catalog.so(n) if broken else None,
+        broken=catalog.so(n) if symmetric is None else None,
         label=label,
-        strict=symmetric and not broken,
+        strict=symmetric is True,
         decidable=decidable,
         population=drawn(draw, generator),
     )
 
 
-def normal_draws(n: int) -> Draw:
-    """Draws of normal numbers."""
-    return lambda count, generator: normal(count, n, generator)
-
-
 def either(n: int, outputs: int, generator: torch.Generator, index: int) -> tuple[Function, bool]:
     """A function of the length, or a network without symmetry, in turns."""
     if index % 2:
-        return perceptron((n, 24, 24, outputs), generator, gain=2.5, activation="tanh"), False
+        return tanh_network((n, 24, 24, outputs), generator), False
     return radial(n, outputs, generator), True
 
 
@@ -109,8 +104,7 @@ def common_mode(generator: torch.Generator, index: int) -> Trap:
         n,
         normal_draws(n),
         generator,
-        symmetric=False,
-        broken=True,
+        symmetric=None,
         label=f"common part × {size:g}",
     )
 
@@ -180,18 +174,14 @@ def phases(generator: torch.Generator, index: int) -> Trap:
     """A periodic function of a difference of two phases, with or without one phase alone."""
     strength = (0.0, 0.01, 0.3)[index % 3]
     order, width = 1 + index % 4, pick((0.5, 3.0, 30.0), generator)
-
-    def model(x: Tensor) -> Tensor:
-        return torch.cos(order * (x[:, 0] - x[:, 1])) + strength * torch.sin(x[:, 0])
-
     algebra = unit(3, (0, 0), (0, 1), (0, 2)) + unit(3, (1, 0), (1, 1), (1, 2))
 
     def draw(count: int, drawn: torch.Generator) -> Tensor:
         return width * (2 * torch.rand(count, 2, generator=drawn, dtype=torch.float64) - 1)
 
     return Trap(
-        model=model,
-        data=draw(pick(SAMPLES, generator), generator),
+        model=lambda x: torch.cos(order * (x[:, 0] - x[:, 1])) + strength * torch.sin(x[:, 0]),
+        data=draw(pick(TRAP_SAMPLES, generator), generator),
         action=Affine(2),
         algebra=nothing(3) if strength else algebra,
         broken=algebra if strength == 0.01 else None,
@@ -205,8 +195,8 @@ def scales_of_copies(generator: torch.Generator, index: int) -> Trap:
     """Two vectors of very different lengths; the small one alone may break the rotations."""
     n, ratio = 3, (1e-1, 1e-2, 1e-3)[index % 3]
     symmetric = index % 2 == 0
-    head = perceptron((3, 16, 1), generator, gain=2.5, activation="tanh")
-    other = perceptron((n, 16, 1), generator, gain=2.5, activation="tanh")
+    head = tanh_network((3, 16, 1), generator)
+    other = tanh_network((n, 16, 1), generator)
 
     def model(x: Tensor) -> Tensor:
         large, small = x[:, :n], x[:, n:] / ratio
@@ -219,7 +209,7 @@ def scales_of_copies(generator: torch.Generator, index: int) -> Trap:
 
     return Trap(
         model=model,
-        data=draw(pick(SAMPLES, generator), generator),
+        data=draw(pick(TRAP_SAMPLES, generator), generator),
         action=Linear(n, copies=2),
         algebra=catalog.so(n) if symmetric else nothing(n),
         label=f"1 : {ratio:g}",
@@ -231,8 +221,8 @@ def scales_of_copies(generator: torch.Generator, index: int) -> Trap:
 def one_bad_component(generator: torch.Generator, index: int) -> Trap:
     """A vector that rotates with the input, but for an error in one component."""
     n, strength = 3, (0.0, 0.01, 0.1, 1.0)[index % 4]
-    head = perceptron((1, 16, 1), generator, gain=2.5, activation="tanh")
-    other = perceptron((n, 16, 1), generator, gain=2.5, activation="tanh")
+    head = tanh_network((1, 16, 1), generator)
+    other = tanh_network((n, 16, 1), generator)
     last = torch.tensor([0.0, 0.0, 1.0]).double()
 
     def model(x: Tensor) -> Tensor:
@@ -241,7 +231,7 @@ def one_bad_component(generator: torch.Generator, index: int) -> Trap:
 
     return Trap(
         model=model,
-        data=normal(pick(SAMPLES, generator), n, generator),
+        data=normal(pick(TRAP_SAMPLES, generator), n, generator),
         action=Linear(n),
         output_action=Linear(n),
         algebra=nothing(n) if strength else catalog.so(n),
@@ -298,7 +288,7 @@ def correlated(generator: torch.Generator, index: int) -> Trap:
     return everyday(inner, n, draw, generator, symmetric=symmetric, label=f"apart by {apart:g}")
 
 
-EVERYDAY: dict[str, Maker] = {
+EVERYDAY_TRAPS: dict[str, Maker] = {
     "softmax probabilities": probabilities,
     "saturating heads": saturating,
     "large common part": common_mode,

@@ -8,10 +8,17 @@ from torch import Tensor
 
 from liegg.actions import Linear
 from liegg.algebra import catalog
-from liegg.studies.error_rates.cases import Function, normal, perceptron, pick
-from liegg.studies.error_rates.traps_record import Maker, Trap, nothing, uniform
-
-SAMPLES = (200, 500, 1000)
+from liegg.studies.error_rates.cases import (
+    FEWER_SAMPLES,
+    Function,
+    Maker,
+    Trap,
+    normal,
+    nothing,
+    pick,
+    tanh_network,
+    uniform,
+)
 
 
 def _trap(
@@ -21,9 +28,13 @@ def _trap(
     algebra = nothing(n)
     if stays > 1:
         algebra = torch.nn.functional.pad(catalog.so(stays), (n - stays, 0, n - stays, 0))
-    data = normal(pick(SAMPLES, generator), n, generator)
     return Trap(
-        model=model, data=data, action=Linear(n), algebra=algebra, label=label, refused=True
+        model=model,
+        data=normal(pick(FEWER_SAMPLES, generator), n, generator),
+        action=Linear(n),
+        algebra=algebra,
+        label=label,
+        refused=True,
     )
 
 
@@ -43,11 +54,13 @@ def rounded(generator: torch.Generator, index: int) -> Trap:
     """Floor or round of a coordinate."""
     n, size = pick((2, 3, 4), generator), uniform(0.5, 4, generator, logarithmic=True)
     step = torch.floor if index % 2 else torch.round
-
-    def model(x: Tensor) -> Tensor:
-        return x.square().sum(1) + size * step(2 * x[:, 0])
-
-    return _trap(model, n, generator, f"{size:.2g}", stays=n - 1)
+    return _trap(
+        lambda x: x.square().sum(1) + size * step(2 * x[:, 0]),
+        n,
+        generator,
+        f"{size:.2g}",
+        stays=n - 1,
+    )
 
 
 def embedded(generator: torch.Generator, index: int) -> Trap:
@@ -65,8 +78,8 @@ def embedded(generator: torch.Generator, index: int) -> Trap:
 def frozen(generator: torch.Generator, index: int) -> Trap:
     """A network evaluated under `no_grad`, beside one of the length."""
     n = pick((2, 3), generator)
-    head = perceptron((1, 16, 1), generator, gain=2.5, activation="tanh")
-    branch = perceptron((n, 16, 1), generator, gain=2.5, activation="tanh")
+    head = tanh_network((1, 16, 1), generator)
+    branch = tanh_network((n, 16, 1), generator)
 
     def model(x: Tensor) -> Tensor:
         with torch.no_grad():
@@ -90,14 +103,16 @@ def straight_through(generator: torch.Generator, index: int) -> Trap:
 def stepped(generator: torch.Generator, index: int) -> Trap:
     """A comparison: another constant on either side of a plane."""
     n, size = pick((2, 3, 4), generator), uniform(0.5, 3, generator, logarithmic=True)
+    return _trap(
+        lambda x: x.square().sum(1) + size * (x[:, 0] > 0.3).to(x.dtype),
+        n,
+        generator,
+        f"{size:.2g}",
+        stays=n - 1,
+    )
 
-    def model(x: Tensor) -> Tensor:
-        return x.square().sum(1) + size * (x[:, 0] > 0.3).to(x.dtype)
 
-    return _trap(model, n, generator, f"{size:.2g}", stays=n - 1)
-
-
-HIDDEN: dict[str, Maker] = {
+HIDDEN_TRAPS: dict[str, Maker] = {
     "detached part": detached,
     "rounded part": rounded,
     "embedded part": embedded,

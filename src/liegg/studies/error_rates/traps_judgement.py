@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import degrees, isfinite
+from math import degrees
 from typing import Any
 
 import torch
@@ -19,34 +19,34 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.discover import discover
 from liegg.discovery.output_whitening import AskedOutputs
 from liegg.results.symmetries import Symmetries
-from liegg.studies.error_rates.judgement import shortened
-from liegg.studies.error_rates.traps_record import Trap, matches
+from liegg.studies.error_rates.cases import Trap, matches
 from liegg.studies.error_rates.traps_truth import Measured, right_names
+from liegg.studies.provenance import rounded
 
 VERDICTS = ("right", "honest", "missed", "confident wrong")
 
-LEVELS = ("exact", "strong", "approximate")
+CLAIM_LEVELS = ("exact", "strong", "approximate")
 """Levels of a claim, from the strongest to the weakest."""
 
-OUTSIDE = 0.2
+OUTSIDE_ANGLE = 0.2
 """Angle in radians from the true algebra beyond which a counted direction is not in it."""
 
 EXACT_DEFECT = 1e-8
 """Largest true defect of a direction that may be called exact."""
 
-MARGIN = 1.5
+GRADE_MARGIN = 1.5
 """Factor by which a true defect may exceed the threshold of a grade: the grade is an estimate."""
 
 NO_EXCUSE = frozenset({"NOT_MOVED", "BARELY_MOVED", "DEAD_OUTPUTS", "TEXT"})
 """Warnings about something else; they do not make a false claim honest."""
 
-CLUSTER = 5.0
+CLUSTER_RATIO = 5.0
 """Largest ratio of true defects that belong together."""
 
 QUALIFIED = ", up to "
 """Begins the words of a name that holds only up to directions that do not move the data."""
 
-STORED = 20
+STORED_DIRECTIONS = 20
 """Directions whose numbers are stored for each case."""
 
 
@@ -55,7 +55,7 @@ class Claim:
     """Directions that are reported as symmetries at one level.
 
     Attributes:
-        level: one of `LEVELS`.
+        level: one of `CLAIM_LEVELS`.
         coefficients: orthonormal, of all directions at this level or a stronger one.
         name: name of their span; empty where it has none of its own.
         sure: whether the name is stated without reservation.
@@ -73,8 +73,8 @@ def claims(sym: Symmetries) -> list[Claim]:
     """What a result claims, level by level; the only place that reads the levels of a result."""
     grades = sym.decision.grades[: sym.nullity]
     found = []
-    for place, level in enumerate(LEVELS):
-        count = sum(grade in LEVELS[: place + 1] for grade in grades)
+    for place, level in enumerate(CLAIM_LEVELS):
+        count = sum(grade in CLAIM_LEVELS[: place + 1] for grade in grades)
         if count > (len(found[-1].coefficients) if found else 0):
             found.append(Claim(level, sym.coefficients[:count]))
     name = sym.identification
@@ -98,7 +98,7 @@ def limit(level: str, thresholds: Thresholds, floor: float = 0.0) -> float:
         "strong": thresholds.strong,
         "approximate": thresholds.threshold,
     }
-    return limits[level] if level == "exact" else MARGIN * limits[level]
+    return limits[level] if level == "exact" else GRADE_MARGIN * limits[level]
 
 
 def false_claims(trap: Trap, sym: Symmetries, truth: Measured) -> Iterator[dict[str, Any]]:
@@ -107,7 +107,7 @@ def false_claims(trap: Trap, sym: Symmetries, truth: Measured) -> Iterator[dict[
         angle = truth.outside(claim.coefficients, known=True)
         defect = truth.defect(claim.coefficients)
         numbers = {"level": claim.level, "angle": angle, "defect": defect}
-        if angle > OUTSIDE and (trap.strict or defect is None):
+        if angle > OUTSIDE_ANGLE and (trap.strict or defect is None):
             yield {"claim": "count"} | numbers
         elif defect is not None and defect > limit(
             claim.level, sym.decision.thresholds, sym.decision.floor
@@ -127,13 +127,13 @@ def _wrong_name(trap: Trap, claim: Claim, truth: Measured, thresholds: Threshold
         return ""
     for span, broken in ((truth.algebra, False), (truth.known, True)):
         if len(claim.coefficients) == len(span):
-            near = truth.outside(claim.coefficients, known=broken) <= OUTSIDE
+            near = truth.outside(claim.coefficients, known=broken) <= OUTSIDE_ANGLE
             right = right_names(trap, broken=broken)
             if near and right and not matches(claim.name, right):
                 return f"the algebra is {right[0]}"
             break
     else:
-        if trap.strict and truth.outside(claim.coefficients, known=True) > OUTSIDE:
+        if trap.strict and truth.outside(claim.coefficients, known=True) > OUTSIDE_ANGLE:
             return "the algebra has another dimension"
     if claim.generators is None or not isinstance(trap.action, MatrixAction):
         return ""
@@ -200,11 +200,11 @@ def findable(truth: Measured, decision: Decision) -> int:
     thresholds = decision.thresholds
     effect = decision.response * thresholds.threshold / thresholds.effect**2
     values = [value * max(1.0, effect) for value in truth.defects(truth.known) or []]
-    strong = sum(value <= thresholds.strong / MARGIN for value in values)
+    strong = sum(value <= thresholds.strong / GRADE_MARGIN for value in values)
     separate = [
         count
         for count, value in enumerate(values, start=1)
-        if value <= thresholds.threshold / MARGIN
+        if value <= thresholds.threshold / GRADE_MARGIN
         and truth.following(count) >= thresholds.minimum_gap * value
     ]
     return max(len(truth.algebra), strong, *separate[-1:])
@@ -213,7 +213,7 @@ def findable(truth: Measured, decision: Decision) -> int:
 def splits(count: int, truth: Measured) -> bool:
     """Whether a count includes only a part of the cluster of defects that the broken part ends with."""
     values = truth.defects(truth.known) or []
-    before = sum(value < values[-1] / CLUSTER for value in values)
+    before = sum(value < values[-1] / CLUSTER_RATIO for value in values)
     return before < count < len(values)
 
 
@@ -261,8 +261,7 @@ def judge_trap(trap: Trap, *, outputs: AskedOutputs = "each") -> dict[str, Any]:
         }
     truth = Measured(trap, sym)
     found = classify(trap, sym, truth)
-    false = [{key: _plain(value) for key, value in one.items()} for one in found.pop("false")]
-    return facts | found | {"false": false} | _reported(sym, truth) | _numbers(trap, sym, truth)
+    return rounded(facts | found | _reported(sym, truth) | _numbers(trap, sym, truth), 4)
 
 
 def _reported(sym: Symmetries, truth: Measured) -> dict[str, Any]:
@@ -271,43 +270,41 @@ def _reported(sym: Symmetries, truth: Measured) -> dict[str, Any]:
     return {
         "expected": len(truth.algebra),
         "known": len(truth.known),
-        "known_defect": _plain(truth.defect(truth.known)),
+        "known_defect": truth.defect(truth.known),
         "nullity": sym.nullity,
         "undecided": decision.undecided,
         "range": None if ends is None else list(ends),
-        "grades": list(decision.grades[:STORED]),
+        "grades": list(decision.grades[:STORED_DIRECTIONS]),
         "warnings": warned(sym),
         "name": sym.name,
         "sure": name.confident,
-        "margin": _plain(name.margin),
-        "uncertainty": _plain(decision.uncertainty),
-        "angle": _plain(degrees(truth.outside(sym.coefficients, known=True)))
-        if sym.nullity
-        else None,
+        "margin": name.margin,
+        "uncertainty": decision.uncertainty,
+        "angle": degrees(truth.outside(sym.coefficients, known=True)) if sym.nullity else None,
     }
 
 
 def _numbers(trap: Trap, sym: Symmetries, truth: Measured) -> dict[str, Any]:
     """Numbers of the first directions, and of the spans of the first k of them."""
-    directions = sym.accumulated.solution.directions[:STORED]
+    directions = sym.accumulated.solution.directions[:STORED_DIRECTIONS]
     spans = [directions[: k + 1] for k in range(len(directions))]
     outputs = trap.model(trap.data).detach().to(torch.float64).reshape(len(trap.data), -1)
     data = trap.data.to(torch.float64).flatten(1)
     return {
-        "defects": [_plain(value) for value in sym.defects[:STORED].tolist()],
-        "intervals": [[_plain(end) for end in ends] for ends in sym.intervals[:STORED].tolist()],
-        "kappa": _plain(sym.accumulated.solution.sensitivity),
-        "floor": _plain(sym.decision.floor),
+        "defects": sym.defects[:STORED_DIRECTIONS].tolist(),
+        "intervals": sym.intervals[:STORED_DIRECTIONS].tolist(),
+        "kappa": sym.accumulated.solution.sensitivity,
+        "floor": sym.decision.floor,
         "directions": len(sym.defects),
         "trivial": len(sym.accumulated.solution.trivial),
         "rows": sym.accumulated.rows.rows,
-        "nonlinearity": _plain(sym.settings["nonlinearity"] or 0.0),
-        "data_variance": _plain(float(data.var(0).sum())),
-        "output_variance": _plain(float(outputs.var(0).sum())),
-        "outside": [_plain(truth.outside(span)) for span in spans],
-        "outside_known": [_plain(truth.outside(span, known=True)) for span in spans],
-        "population": [_plain(truth.defect(span)) for span in spans],
-        "closure": [_plain(open_by(span, trap.action)) for span in spans],
+        "nonlinearity": sym.settings["nonlinearity"] or 0.0,
+        "data_variance": float(data.var(0).sum()),
+        "output_variance": float(outputs.var(0).sum()),
+        "outside": [truth.outside(span) for span in spans],
+        "outside_known": [truth.outside(span, known=True) for span in spans],
+        "population": [truth.defect(span) for span in spans],
+        "closure": [open_by(span, trap.action) for span in spans],
     }
 
 
@@ -323,10 +320,3 @@ def open_by(rows: Float[Tensor, "d g"], action: Action) -> float | None:
     left, right = torch.triu_indices(len(basis), len(basis), 1)
     brackets = bracket(matrices[left], matrices[right]).flatten(1)
     return float((brackets - brackets @ basis.mT @ basis).norm(dim=1).max())
-
-
-def _plain(value: Any) -> Any:
-    """A JSON value: numbers of four digits, nothing infinite."""
-    if isinstance(value, float):
-        return shortened(value) if isfinite(value) else None
-    return value

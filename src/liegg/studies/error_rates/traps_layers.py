@@ -5,15 +5,28 @@ from torch import Tensor
 
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
-from liegg.studies.error_rates.cases import normal, perceptron, pick
-from liegg.studies.error_rates.traps_everyday import SAMPLES, drawn, everyday, normal_draws, radial
-from liegg.studies.error_rates.traps_record import Maker, Trap, more, nothing, uniform, unit
+from liegg.studies.error_rates.cases import (
+    TRAP_SAMPLES,
+    Maker,
+    Trap,
+    drawn,
+    more,
+    normal,
+    normal_draws,
+    nothing,
+    perceptron,
+    pick,
+    tanh_network,
+    uniform,
+    unit,
+)
+from liegg.studies.error_rates.traps_everyday import everyday, radial
 
 
 def normalised(generator: torch.Generator, index: int) -> Trap:
     """A network of the direction of its input alone, with data of one length or of many."""
     n = pick((3, 4), generator)
-    inner = perceptron((n, 24, 24, 1 + index % 2), generator, gain=2.5, activation="tanh")
+    inner = tanh_network((n, 24, 24, 1 + index % 2), generator)
     on_sphere = index % 2 == 0
 
     def draw(count: int, drawn: torch.Generator) -> Tensor:
@@ -22,7 +35,7 @@ def normalised(generator: torch.Generator, index: int) -> Trap:
 
     return Trap(
         model=lambda x: inner(torch.nn.functional.normalize(x, dim=1)),
-        data=draw(pick(SAMPLES, generator), generator),
+        data=draw(pick(TRAP_SAMPLES, generator), generator),
         action=Linear(n),
         algebra=torch.eye(n, dtype=torch.float64)[None],
         label="on a sphere" if on_sphere else "in space",
@@ -34,7 +47,7 @@ def normalised(generator: torch.Generator, index: int) -> Trap:
 def layer_norm(generator: torch.Generator, index: int) -> Trap:
     """A network after a normalisation over the features, whose mean it removes."""
     n, regular = pick((3, 4), generator), (1e-12, 1e-5, 1e-2)[index % 3]
-    inner = perceptron((n, 24, 24, 1), generator, gain=2.5, activation="tanh")
+    inner = tanh_network((n, 24, 24, 1), generator)
     ones = torch.zeros(n + 1, n + 1, n + 1, dtype=torch.float64)
     for j in range(n + 1):
         ones[j, :n, j] = 1
@@ -42,7 +55,7 @@ def layer_norm(generator: torch.Generator, index: int) -> Trap:
     scaling[0, :n, :n] = torch.eye(n, dtype=torch.float64)
     return Trap(
         model=lambda x: inner(torch.nn.functional.layer_norm(x, (n,), eps=regular)),
-        data=normal(pick(SAMPLES, generator), n, generator),
+        data=normal(pick(TRAP_SAMPLES, generator), n, generator),
         action=Affine(n),
         algebra=ones,
         broken=scaling,
@@ -61,8 +74,7 @@ def gated(generator: torch.Generator, index: int) -> Trap:
         n,
         normal_draws(n),
         generator,
-        symmetric=False,
-        broken=True,
+        symmetric=None,
         label=f"above {gate:g}",
         samples=500,
     )
@@ -71,7 +83,7 @@ def gated(generator: torch.Generator, index: int) -> Trap:
 def attention(generator: torch.Generator, index: int) -> Trap:
     """Points pooled with weights of a softmax of their distances: rigid motions."""
     n, points = pick((2, 3), generator), 4
-    head = perceptron((points, 16, 2), generator, gain=2.5, activation="tanh")
+    head = tanh_network((points, 16, 2), generator)
     dtype = (torch.float64, torch.float32)[index % 2]
 
     def model(x: Tensor) -> Tensor:
@@ -80,7 +92,7 @@ def attention(generator: torch.Generator, index: int) -> Trap:
         pooled = ((-square).softmax(2) * square).sum(2)
         return head(pooled.double() / n).to(x.dtype)
 
-    data = normal(pick(SAMPLES, generator), n * points, generator)
+    data = normal(pick(TRAP_SAMPLES, generator), n * points, generator)
     return Trap(
         model=model,
         data=data.to(dtype),
@@ -101,7 +113,7 @@ def half(generator: torch.Generator, index: int) -> Trap:
 
     return Trap(
         model=model,
-        data=normal(pick(SAMPLES, generator), n, generator).half(),
+        data=normal(pick(TRAP_SAMPLES, generator), n, generator).half(),
         action=Linear(n),
         algebra=nothing(n) if strength else catalog.so(n),
         broken=catalog.so(n) if strength else None,
@@ -140,9 +152,6 @@ def constant_column(generator: torch.Generator, index: int) -> Trap:
         radial(2, 1, generator) if index % 2 == 0 else perceptron((n, 24, 1), generator, gain=2.5)
     )
 
-    def model(x: Tensor) -> Tensor:
-        return inner(x[:, :2]) + x[:, 2:] ** 2 if index % 2 == 0 else inner(x)
-
     def draw(count: int, drawn: torch.Generator) -> Tensor:
         x = normal(count, n, drawn)
         x[:, 2] = value
@@ -150,8 +159,8 @@ def constant_column(generator: torch.Generator, index: int) -> Trap:
 
     algebra = unit(n, (0, 1)) - unit(n, (1, 0))
     return Trap(
-        model=model,
-        data=draw(pick(SAMPLES, generator), generator),
+        model=lambda x: inner(x[:, :2]) + x[:, 2:] ** 2 if index % 2 == 0 else inner(x),
+        data=draw(pick(TRAP_SAMPLES, generator), generator),
         action=Linear(n),
         algebra=algebra if index % 2 == 0 else nothing(n),
         label="rotations" if index % 2 == 0 else "none",
@@ -160,7 +169,7 @@ def constant_column(generator: torch.Generator, index: int) -> Trap:
     )
 
 
-LAYERS: dict[str, Maker] = {
+LAYER_TRAPS: dict[str, Maker] = {
     "normalised inputs": normalised,
     "layer normalisation": layer_norm,
     "gates": gated,

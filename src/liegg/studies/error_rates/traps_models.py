@@ -1,5 +1,8 @@
 """Traps of the function: broken, accidental and approximate symmetries, and precision."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 from torch.nn.functional import pad
@@ -8,110 +11,91 @@ from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
 from liegg.studies.error_rates import broken as breaking
 from liegg.studies.error_rates.asymmetric import asymmetric, confined, function, polynomial
-from liegg.studies.error_rates.cases import Case, Function, normal, perceptron, pick
-from liegg.studies.error_rates.symmetric import Invariants, exact, inner_products, of_invariants
-from liegg.studies.error_rates.traps_record import Maker, Trap, more, nothing, uniform, unit
-
-SAMPLES = (200, 500, 1000)
+from liegg.studies.error_rates.cases import (
+    FEWER_SAMPLES,
+    Case,
+    Function,
+    Maker,
+    Trap,
+    drawn,
+    more,
+    normal,
+    nothing,
+    perceptron,
+    pick,
+    tanh_network,
+    uniform,
+    unit,
+)
+from liegg.studies.error_rates.symmetric import exact, metric_invariants, of_invariants
 
 
 def _seed(generator: torch.Generator) -> int:
     return int(torch.randint(1, 2000, (), generator=generator))
 
 
-def _of_case(case: Case, *, strict: bool, generator: torch.Generator) -> Trap:
+def _of_case(case: Case, population: Callable[[], Tensor] | None = None) -> Trap:
     """A case of the study of false discoveries as a trap."""
-    width = case.data.shape[1]
     return Trap(
         model=case.model,
         data=case.data,
         action=case.action,
         algebra=case.algebra,
         label=case.kind,
-        strict=strict,
-        population=None if strict else more(width, generator),
+        strict=population is None,
+        population=population,
     )
+
+
+def _broken(
+    kind: str, strength: float, samples: tuple[int, ...], generator: torch.Generator, label: str
+) -> Trap:
+    """An invariant network plus ε times another: the defects are proportional to ε²."""
+    seed, draw = 100 + _seed(generator), int(torch.randint(10**6, (), generator=generator))
+    case = breaking.broken(kind, strength, pick(samples, generator), seed=seed, draw=draw)
+    trap = _of_case(case, more(case.data.shape[1], generator))
+    return replace(trap, algebra=case.algebra[:0], broken=case.algebra, label=label)
 
 
 def random_functions(generator: torch.Generator, index: int) -> Trap:
     """Random networks and polynomials without symmetry."""
     case = asymmetric(index, seed=100 + _seed(generator))
-    wide = case.data.dtype != torch.float64
     population = more(case.data.shape[1], generator, 4000)
-    trap = _of_case(case, strict=False, generator=generator)
-    return Trap(
-        model=trap.model,
-        data=trap.data,
-        action=trap.action,
-        algebra=nothing(case.action.n),
-        label=case.kind,
-        strict=False,
-        population=(lambda: population().to(case.data.dtype)) if wide else population,
-    )
+    return _of_case(case, lambda: population().to(case.data.dtype))
 
 
 def confined_functions(generator: torch.Generator, index: int) -> Trap:
     """Random functions on data that fills only a part of space."""
-    case = confined(index, seed=100 + _seed(generator))
-    return _of_case(case, strict=True, generator=generator)
+    return _of_case(confined(index, seed=100 + _seed(generator)))
 
 
 def invariant_networks(generator: torch.Generator, index: int) -> Trap:
     """Networks of the invariants of classical groups, every second in a random basis."""
-    case = exact(index, seed=100 + _seed(generator))
-    return _of_case(case, strict=True, generator=generator)
+    return _of_case(exact(index, seed=100 + _seed(generator)))
 
 
 def planted(generator: torch.Generator, index: int) -> Trap:
-    """An invariant network plus ε times another: the defects are proportional to ε²."""
+    """An invariant network plus ε times another, for every base in turn."""
     kind = list(breaking.BASES)[index % len(breaking.BASES)]
     strength = uniform(1e-3, 0.15, generator, logarithmic=True)
-    seed, draw = 100 + _seed(generator), int(torch.randint(10**6, (), generator=generator))
-    case = breaking.broken(kind, strength, pick(SAMPLES, generator), seed=seed, draw=draw)
-    return Trap(
-        model=case.model,
-        data=case.data,
-        action=case.action,
-        algebra=case.algebra[:0],
-        label=f"{kind}, ε = {strength:.1g}",
-        strict=False,
-        population=more(case.data.shape[1], generator),
-        broken=case.algebra,
-    )
+    return _broken(kind, strength, FEWER_SAMPLES, generator, f"{kind}, ε = {strength:.1g}")
 
 
 def weak_clusters(generator: torch.Generator, index: int) -> Trap:
     """so(3) broken by 15 to 40 %: a cluster of three defects near the threshold."""
     strength = uniform(0.15, 0.4, generator)
-    seed, draw = 100 + _seed(generator), int(torch.randint(10**6, (), generator=generator))
-    case = breaking.broken(
-        "so(3)", strength, pick((500, 1000, 2000), generator), seed=seed, draw=draw
-    )
-    return Trap(
-        model=case.model,
-        data=case.data,
-        action=case.action,
-        algebra=nothing(3),
-        label=f"ε = {strength:.2f}",
-        strict=False,
-        population=more(case.data.shape[1], generator),
-        broken=case.algebra,
-    )
+    return _broken("so(3)", strength, (500, 1000, 2000), generator, f"ε = {strength:.2f}")
 
 
 def nearly_linear(generator: torch.Generator, index: int) -> Trap:
     """Networks that are linear up to a small part: nearly all symmetries of a linear function."""
     n, outputs = pick((2, 3, 4), generator), pick((1, 2), generator)
     size = uniform(0.02, 0.5, generator, logarithmic=True)
-    inner = perceptron((n, 24, 24, outputs), generator, gain=2.5, activation="tanh")
+    inner = tanh_network((n, 24, 24, outputs), generator)
     slope = normal(n, outputs, generator)
-
-    def model(x: Tensor) -> Tensor:
-        return x @ slope + size * inner(x)
-
     return Trap(
-        model=model,
-        data=normal(pick(SAMPLES, generator), n, generator),
+        model=lambda x: x @ slope + size * inner(x),
+        data=normal(pick(FEWER_SAMPLES, generator), n, generator),
         action=Linear(n),
         algebra=nothing(n),
         label=f"nonlinear part {size:.2g}",
@@ -123,14 +107,10 @@ def nearly_linear(generator: torch.Generator, index: int) -> Trap:
 def saturated(generator: torch.Generator, index: int) -> Trap:
     """A saturated classifier: the derivative is nearly zero at most samples."""
     n, gain = pick((2, 3, 4), generator), uniform(5, 60, generator, logarithmic=True)
-    inner = perceptron((n, 24, 24, 2), generator, gain=2.5, activation="tanh")
-
-    def model(x: Tensor) -> Tensor:
-        return torch.softmax(gain * inner(x), dim=1)
-
+    inner = tanh_network((n, 24, 24, 2), generator)
     return Trap(
-        model=model,
-        data=normal(pick(SAMPLES, generator), n, generator),
+        model=lambda x: torch.softmax(gain * inner(x), dim=1),
+        data=normal(pick(FEWER_SAMPLES, generator), n, generator),
         action=Linear(n),
         algebra=nothing(n),
         label=f"gain {gain:.0f}",
@@ -162,17 +142,13 @@ def insensitive(generator: torch.Generator, index: int) -> Trap:
     Directions that move only these features look like symmetries, but brackets leave their span.
     """
     n, small = pick((3, 4), generator), uniform(0.03, 0.25, generator, logarithmic=True)
-    inner = perceptron((n, 24, 24, 1), generator, gain=2.5, activation="tanh")
+    inner = tanh_network((n, 24, 24, 1), generator)
     sizes = torch.ones(n, dtype=torch.float64)
     sizes[: n - 1] = torch.linspace(small, 2 * small, n - 1, dtype=torch.float64)
     axes = torch.linalg.qr(normal(n, n, generator))[0]
-
-    def model(x: Tensor) -> Tensor:
-        return inner((x @ axes) * sizes)
-
     return Trap(
-        model=model,
-        data=normal(pick(SAMPLES, generator), n, generator),
+        model=lambda x: inner((x @ axes) * sizes),
+        data=normal(pick(FEWER_SAMPLES, generator), n, generator),
         action=Linear(n),
         algebra=nothing(n),
         label=f"{small:.2g}",
@@ -184,7 +160,7 @@ def insensitive(generator: torch.Generator, index: int) -> Trap:
 def half_precision(generator: torch.Generator, index: int) -> Trap:
     """Rotations that are broken by less than half precision can show."""
     n, dtype = pick((2, 3), generator), (torch.bfloat16, torch.float16, torch.float32)[index % 3]
-    chosen = Invariants(n, 2, catalog.so(n), inner_products(torch.ones(n)))
+    chosen = metric_invariants(n, copies=2)
     strength = uniform(1e-3, 2e-2, generator, logarithmic=True)
     if dtype is torch.float32:
         strength /= 1000
@@ -193,13 +169,13 @@ def half_precision(generator: torch.Generator, index: int) -> Trap:
     def make(kind: torch.dtype) -> Function:
         generator.set_state(state)
         one = of_invariants(chosen, 2, generator, dtype=kind)
-        other = perceptron((2 * n, 24, 24, 2), generator, gain=2.5, activation="tanh", dtype=kind)
+        other = tanh_network((2 * n, 24, 24, 2), generator, kind)
         return lambda x: one(x) + strength * other(x)
 
     model, reference = make(dtype), make(torch.float64)
     return Trap(
         model=model,
-        data=normal(pick(SAMPLES, generator), 2 * n, generator, dtype),
+        data=normal(pick(FEWER_SAMPLES, generator), 2 * n, generator, dtype),
         action=Linear(n, copies=2),
         algebra=nothing(n),
         label=f"ε = {strength:.1g}, {str(dtype).removeprefix('torch.')}",
@@ -224,7 +200,7 @@ def rectifiers(generator: torch.Generator, index: int) -> Trap:
 
     return Trap(
         model=model,
-        data=normal(pick(SAMPLES, generator), n, generator),
+        data=normal(pick(FEWER_SAMPLES, generator), n, generator),
         action=Linear(n),
         algebra=nothing(n) if index % 2 else catalog.so(n),
         label="plain" if index % 2 else "of the length",
@@ -277,12 +253,11 @@ def trained_asymmetric(generator: torch.Generator, index: int) -> Trap:
 def trained_peer(generator: torch.Generator, index: int) -> Trap:
     """A network trained on exp(x² + y²) in R³: five of twelve affine candidates, learned only."""
     reach = uniform(0.6, 2, generator)
-    seed = int(torch.randint(2**31, (), generator=generator))
 
-    def drawn(samples: int, own: torch.Generator) -> Tensor:
+    def draw(samples: int, own: torch.Generator) -> Tensor:
         return reach * (2 * torch.rand(samples, 3, generator=own, dtype=torch.float64) - 1)
 
-    x = drawn(800, generator)
+    population, x = drawn(draw, generator, 4000), draw(800, generator)
     network = trained(lambda x: x[:, :2].square().sum(1).exp(), x, generator, steps=600)
     rotation = pad(catalog.so(2), (0, 2, 0, 2))
     return Trap(
@@ -293,7 +268,7 @@ def trained_peer(generator: torch.Generator, index: int) -> Trap:
         broken=torch.cat([rotation, unit(4, (2, 0), (2, 1), (2, 2), (2, 3))]),
         label=f"within ±{reach:.2f}",
         strict=False,
-        population=lambda: drawn(4000, torch.Generator().manual_seed(seed)),
+        population=population,
     )
 
 
@@ -301,9 +276,8 @@ def trained_molecules(generator: torch.Generator, index: int) -> Trap:
     """An energy learned from molecules in one orientation only: the motions hold badly, or not."""
     atoms, spread = 3, uniform(0.1, 0.5, generator, logarithmic=True)
     shape = normal(1, 3 * atoms, generator)
-    seed = int(torch.randint(2**31, (), generator=generator))
 
-    def drawn(samples: int, own: torch.Generator) -> Tensor:
+    def draw(samples: int, own: torch.Generator) -> Tensor:
         return shape + spread * normal(samples, 3 * atoms, own)
 
     def energy(x: Tensor) -> Tensor:
@@ -311,7 +285,7 @@ def trained_molecules(generator: torch.Generator, index: int) -> Trap:
         apart = (points - points.roll(1, 1)).square().sum(2)
         return torch.tanh(apart - 2).sum(1)
 
-    x = drawn(400, generator)
+    population, x = drawn(draw, generator, 4000), draw(400, generator)
     network = trained(energy, x, generator, steps=200)
     return Trap(
         model=network,
@@ -321,11 +295,11 @@ def trained_molecules(generator: torch.Generator, index: int) -> Trap:
         broken=catalog.se(3),
         label=f"spread {spread:.2f}",
         strict=False,
-        population=lambda: drawn(4000, torch.Generator().manual_seed(seed)),
+        population=population,
     )
 
 
-MODELS: dict[str, Maker] = {
+MODEL_TRAPS: dict[str, Maker] = {
     "random functions": random_functions,
     "confined data": confined_functions,
     "invariant networks": invariant_networks,

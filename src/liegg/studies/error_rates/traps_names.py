@@ -11,10 +11,9 @@ from torch.nn.functional import pad
 
 from liegg.algebra import catalog
 from liegg.algebra.identify import identify
-from liegg.studies.error_rates.cases import normal, pick
-from liegg.studies.error_rates.judgement import shortened
+from liegg.studies.error_rates.cases import matches, normal, pick, uniform, unit
 from liegg.studies.error_rates.symmetric import change_of_basis, conjugated
-from liegg.studies.error_rates.traps_record import matches, uniform, unit
+from liegg.studies.provenance import rounded
 
 EXACT_NOISE = 1e-11
 """Noise below which a well-conditioned algebra should have its name, and surely."""
@@ -59,10 +58,10 @@ NILPOTENT: dict[str, tuple[Tensor, tuple[str, ...]]] = {
 }
 """Abelian and nilpotent algebras, with all right names."""
 
-BLOCKS = ("two commuting shears", "two offsets")
+TWO_BLOCKS = ("two commuting shears", "two offsets")
 """Algebras of two blocks, as of a product of actions."""
 
-OTHERS: dict[str, tuple[Tensor, tuple[str, ...]]] = {
+CLASSICAL: dict[str, tuple[Tensor, tuple[str, ...]]] = {
     "aff(1)": (catalog.aff(1), ("aff(1)",)),
     "so(3)": (catalog.so(3), ("so(3)",)),
     "so(1,2)": (catalog.so(1, 2), ("so(1,2)",)),
@@ -116,7 +115,7 @@ def _drawn(
     matrices, names = table[label]
     affine = label.startswith(("se", "aff"))
     side = matrices.shape[-1] - affine
-    blocks = 2 if label in BLOCKS and index // len(table) % 2 else 1
+    blocks = 2 if label in TWO_BLOCKS and index // len(table) % 2 else 1
     if blocks == 1 and index // len(table) % 2:
         matrices = conjugated(matrices, change_of_basis(side, generator))
     mixing = torch.linalg.qr(normal(len(matrices), len(matrices), generator))[0]
@@ -139,7 +138,7 @@ def nilpotent(generator: torch.Generator, index: int) -> NameTrap:
 
 def classical(generator: torch.Generator, index: int) -> NameTrap:
     """Classical algebras with noise."""
-    return _drawn(OTHERS, generator, index)
+    return _drawn(CLASSICAL, generator, index)
 
 
 FEW_CANDIDATES: dict[str, tuple[Tensor, Tensor, tuple[str, ...]]] = {
@@ -258,12 +257,12 @@ def judge_name(trap: NameTrap) -> dict[str, Any]:
         "nullity": found.dimension,
         "name": found.name,
         "sure": found.confident,
-        "margin": shortened(found.margin) if found.margin < float("inf") else None,
-        "uncertainty": shortened(found.uncertainty),
+        "margin": rounded(found.margin, 4),
+        "uncertainty": rounded(found.uncertainty, 4),
     }
 
 
-NAMES: dict[str, NameMaker] = {
+NAME_TRAPS: dict[str, NameMaker] = {
     "names: nilpotent and abelian": nilpotent,
     "names: few candidates": few_candidates,
     "names: classical": classical,

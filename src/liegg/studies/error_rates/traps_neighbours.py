@@ -7,11 +7,19 @@ from torch.nn.functional import pad
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
 from liegg.studies.error_rates.asymmetric import function
-from liegg.studies.error_rates.cases import normal, perceptron, pick
-from liegg.studies.error_rates.symmetric import Invariants, inner_products, of_invariants
-from liegg.studies.error_rates.traps_record import Maker, Trap, more, nothing, uniform, unit
-
-SAMPLES = (300, 500, 1000)
+from liegg.studies.error_rates.cases import (
+    TRAP_SAMPLES,
+    Maker,
+    Trap,
+    more,
+    normal,
+    nothing,
+    perceptron,
+    pick,
+    uniform,
+    unit,
+)
+from liegg.studies.error_rates.symmetric import metric_invariants, of_invariants
 
 
 def discrete(generator: torch.Generator, index: int) -> Trap:
@@ -29,7 +37,7 @@ def discrete(generator: torch.Generator, index: int) -> Trap:
 
     return Trap(
         model=model,
-        data=normal(pick(SAMPLES, generator), n, generator),
+        data=normal(pick(TRAP_SAMPLES, generator), n, generator),
         action=pick((Linear, Affine), generator)(n),
         algebra=nothing(n),
         label=("fourth powers", "even", "sum over coordinates")[index % 3],
@@ -42,13 +50,9 @@ def other_norms(generator: torch.Generator, index: int) -> Trap:
     """Powers of p-norms with p near 2: rotations, broken by the exponent."""
     n = pick((2, 3), generator)
     power = 2 + uniform(0.01, 1, generator, logarithmic=True) * (1, -1)[index % 2] / 2
-
-    def model(x: Tensor) -> Tensor:
-        return torch.tanh((x.square() + 1e-3).pow(power / 2).sum(1) / n - 1)
-
     return Trap(
-        model=model,
-        data=normal(pick(SAMPLES, generator), n, generator),
+        model=lambda x: torch.tanh((x.square() + 1e-3).pow(power / 2).sum(1) / n - 1),
+        data=normal(pick(TRAP_SAMPLES, generator), n, generator),
         action=Linear(n),
         algebra=nothing(n),
         broken=catalog.so(n),
@@ -62,14 +66,10 @@ def almost_equal_axes(generator: torch.Generator, index: int) -> Trap:
     """Only rotations as candidates, of a quadratic form with two equal axes and one a bit longer."""
     longer = uniform(0.005, 0.5, generator, logarithmic=True)
     sizes = torch.tensor([1.0, 1.0, 1 + longer], dtype=torch.float64)
-
-    def model(x: Tensor) -> Tensor:
-        return torch.tanh((sizes * x.square()).sum(1) / 3)
-
     rotations = catalog.so(3)
     return Trap(
-        model=model,
-        data=normal(pick(SAMPLES, generator), 3, generator),
+        model=lambda x: torch.tanh((sizes * x.square()).sum(1) / 3),
+        data=normal(pick(TRAP_SAMPLES, generator), 3, generator),
         action=Linear(3).restrict(rotations),
         algebra=pad(catalog.so(2), (0, 1, 0, 1)),
         broken=rotations[1:],
@@ -82,18 +82,14 @@ def almost_equal_axes(generator: torch.Generator, index: int) -> Trap:
 def slow_particles(generator: torch.Generator, index: int) -> Trap:
     """Lorentz products of particles that hardly move: nearly all vectors are (m, 0, 0, 0)."""
     speed, copies = uniform(0.01, 0.3, generator, logarithmic=True), 2
-    products = inner_products(torch.tensor([1.0, -1.0, -1.0, -1.0]))
-    chosen = Invariants(4, copies, catalog.so(1, 3), products)
-    head = of_invariants(chosen, 3, generator)
-    samples = pick(SAMPLES, generator)
+    head = of_invariants(metric_invariants(1, 3, copies=copies), 3, generator)
+    samples = pick(TRAP_SAMPLES, generator)
     mass = 1 + 0.3 * torch.rand(samples * copies, 1, generator=generator, dtype=torch.float64)
     space = speed * normal(samples * copies, 3, generator)
     energy = (mass.square() + space.square().sum(1, keepdim=True)).sqrt()
-    data = torch.cat([energy, space], dim=1).reshape(samples, 4 * copies)
-
     return Trap(
         model=head,
-        data=data,
+        data=torch.cat([energy, space], dim=1).reshape(samples, 4 * copies),
         action=Linear(4, copies=copies),
         algebra=catalog.so(1, 3),
         label=f"speed {speed:.2g}",
@@ -111,7 +107,7 @@ def copied_feature(generator: torch.Generator, index: int) -> Trap:
         first = (x[:, :1] + x[:, n:]) / 2 if both else x[:, :1]
         return inner(torch.cat([first, x[:, 1:n]], dim=1))
 
-    data = normal(pick(SAMPLES, generator), n, generator)
+    data = normal(pick(TRAP_SAMPLES, generator), n, generator)
     rows = unit(n + 1, *[(n, j) for j in range(n + 1)])
     if both:
         rows = rows - unit(n + 1, *[(0, j) for j in range(n + 1)])
@@ -124,7 +120,7 @@ def copied_feature(generator: torch.Generator, index: int) -> Trap:
     )
 
 
-NEIGHBOURS: dict[str, Maker] = {
+NEIGHBOUR_TRAPS: dict[str, Maker] = {
     "discrete symmetries": discrete,
     "other norms": other_norms,
     "almost equal axes": almost_equal_axes,

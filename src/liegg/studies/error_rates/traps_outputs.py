@@ -6,11 +6,19 @@ from torch.nn.functional import pad
 
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
-from liegg.studies.error_rates.cases import normal, perceptron, pick
+from liegg.studies.error_rates.cases import (
+    TRAP_SAMPLES,
+    Maker,
+    Trap,
+    more,
+    normal,
+    nothing,
+    perceptron,
+    pick,
+    tanh_network,
+    uniform,
+)
 from liegg.studies.error_rates.symmetric import inner_products
-from liegg.studies.error_rates.traps_record import Maker, Trap, more, nothing, uniform
-
-SAMPLES = (300, 500, 1000)
 
 
 def vector_field(generator: torch.Generator, index: int) -> Trap:
@@ -18,8 +26,8 @@ def vector_field(generator: torch.Generator, index: int) -> Trap:
     n, copies = pick((2, 3), generator), 2
     strength = (0.0, 1e-3, 0.01, 0.05)[index % 4]
     products = inner_products(torch.ones(n))
-    head = perceptron((3, 24, copies), generator, gain=2.5, activation="tanh")
-    other = perceptron((n * copies, 24, 24, n), generator, gain=2.5, activation="tanh")
+    head = tanh_network((3, 24, copies), generator)
+    other = tanh_network((n * copies, 24, 24, n), generator)
 
     def model(x: Tensor) -> Tensor:
         vectors = x.reshape(len(x), copies, n)
@@ -28,7 +36,7 @@ def vector_field(generator: torch.Generator, index: int) -> Trap:
 
     return Trap(
         model=model,
-        data=normal(pick(SAMPLES, generator), n * copies, generator),
+        data=normal(pick(TRAP_SAMPLES, generator), n * copies, generator),
         action=Linear(n, copies=copies),
         output_action=Linear(n),
         algebra=nothing(n) if strength else catalog.so(n),
@@ -47,7 +55,7 @@ def linear_equivariance(generator: torch.Generator, index: int) -> Trap:
     close = bool(index % 2)
     gain = uniform(0.2, 0.8, generator) if close else 2.5
     head = perceptron((2, 24, copies), generator, gain=gain, activation="tanh")
-    other = perceptron((2 * copies, 24, 24, 2), generator, gain=2.5, activation="tanh")
+    other = tanh_network((2 * copies, 24, 24, 2), generator)
 
     def model(x: Tensor) -> Tensor:
         vectors = x.reshape(len(x), copies, 2)
@@ -66,7 +74,7 @@ def linear_equivariance(generator: torch.Generator, index: int) -> Trap:
     algebra = catalog.gl(2)
     return Trap(
         model=model,
-        data=normal(pick(SAMPLES, generator), 2 * copies, generator),
+        data=normal(pick(TRAP_SAMPLES, generator), 2 * copies, generator),
         action=Affine(2, copies=copies),
         output_action=Affine(2) if close else Linear(2),
         algebra=nothing(3) if strength else pad(algebra, (0, 1, 0, 1)),
@@ -81,7 +89,7 @@ def two_bodies(generator: torch.Generator, index: int) -> Trap:
     """State of two bodies in the plane a step later, which rotates with the state."""
     step, softening = uniform(0.5, 1.5, generator), uniform(0.05, 0.2, generator)
     strength = (0.0, 0.02)[index % 2]
-    other = perceptron((8, 24, 24, 8), generator, gain=2.5, activation="tanh")
+    other = tanh_network((8, 24, 24, 8), generator)
 
     def model(x: Tensor) -> Tensor:
         place, speed = x.reshape(len(x), 2, 2, 2).unbind(1)
@@ -93,7 +101,7 @@ def two_bodies(generator: torch.Generator, index: int) -> Trap:
 
     return Trap(
         model=model,
-        data=normal(pick(SAMPLES, generator), 8, generator),
+        data=normal(pick(TRAP_SAMPLES, generator), 8, generator),
         action=Linear(2, copies=4),
         output_action=Linear(2, copies=4),
         algebra=nothing(2) if strength else catalog.so(2),
@@ -113,7 +121,7 @@ def pull_of_bodies(generator: torch.Generator, index: int) -> Trap:
     axes = 2 if index % 8 == 7 else 1
     softening, strength = uniform(0.3, 1, generator), (0.0, 0.02, 0.005)[index % 3]
     state = 4 * axes
-    other = perceptron((state, 24, 24, axes), generator, gain=2.5, activation="tanh")
+    other = tanh_network((state, 24, 24, axes), generator)
 
     def model(x: Tensor) -> Tensor:
         apart = x[:, axes : 2 * axes] - x[:, :axes]
@@ -131,7 +139,7 @@ def pull_of_bodies(generator: torch.Generator, index: int) -> Trap:
     algebra = torch.stack(rows)
     return Trap(
         model=model,
-        data=normal(pick(SAMPLES, generator), state, generator),
+        data=normal(pick(TRAP_SAMPLES, generator), state, generator),
         action=Linear(state),
         algebra=algebra[:0] if strength else algebra,
         broken=algebra if strength else None,
@@ -148,7 +156,7 @@ def no_equivariance(generator: torch.Generator, index: int) -> Trap:
     inner = perceptron((n * copies, 32, 32, n), generator, gain=gain, activation="tanh")
     return Trap(
         model=inner,
-        data=normal(pick(SAMPLES, generator), n * copies, generator),
+        data=normal(pick(TRAP_SAMPLES, generator), n * copies, generator),
         action=Linear(n, copies=copies),
         output_action=Linear(n),
         algebra=nothing(n),
@@ -158,7 +166,7 @@ def no_equivariance(generator: torch.Generator, index: int) -> Trap:
     )
 
 
-OUTPUTS: dict[str, Maker] = {
+OUTPUT_TRAPS: dict[str, Maker] = {
     "equivariant vectors": vector_field,
     "gl(2) equivariance": linear_equivariance,
     "two bodies": two_bodies,

@@ -8,34 +8,34 @@ from torch.nn.functional import pad
 
 from liegg.actions import Affine, Linear
 from liegg.algebra import catalog
-from liegg.studies.error_rates.asymmetric import function
-from liegg.studies.error_rates.cases import Function, normal, perceptron, pick
-from liegg.studies.error_rates.symmetric import Invariants, inner_products, of_invariants
-from liegg.studies.error_rates.traps_record import Maker, Trap, nothing, orthogonal, uniform, unit
-
-SAMPLES = (300, 500, 1000)
-
-
-def _asymmetric(n: int, generator: torch.Generator, outputs: int = 1) -> Function:
-    kind = pick(("weights × 2.5", "cubic polynomial"), generator)
-    return function(kind, n, outputs, generator)
+from liegg.studies.error_rates.asymmetric import function, nonlinear_function
+from liegg.studies.error_rates.cases import (
+    TRAP_SAMPLES,
+    Maker,
+    Trap,
+    drawn,
+    normal,
+    nothing,
+    orthogonal,
+    pick,
+    tanh_network,
+    uniform,
+    unit,
+)
+from liegg.studies.error_rates.symmetric import metric_invariants, of_invariants
 
 
 def idle(generator: torch.Generator, index: int) -> Trap:
     """A function that depends on the input for a few samples only: at the others nearly nothing."""
     n, alive = pick((3, 4), generator), pick((4, 8, 12), generator)
     leak = (0.0, 1e-7, 1e-3)[index % 3]
-    inner = _asymmetric(n, generator)
+    inner = nonlinear_function(n, 1, generator)
     samples = 300
     data = normal(samples, n, generator)
     data[:, 0] = -data[:, 0].abs() - 0.1
     data[torch.randperm(samples, generator=generator)[:alive], 0] *= -1
-
-    def model(x: Tensor) -> Tensor:
-        return torch.nn.functional.leaky_relu(x[:, :1], leak) * (2 + torch.tanh(inner(x)))
-
     return Trap(
-        model=model,
+        model=lambda x: torch.nn.functional.leaky_relu(x[:, :1], leak) * (2 + torch.tanh(inner(x))),
         data=data,
         action=Linear(n),
         algebra=nothing(n),
@@ -47,7 +47,7 @@ def idle(generator: torch.Generator, index: int) -> Trap:
 def corners(generator: torch.Generator, index: int) -> Trap:
     """Binary samples: the same few corners of a cube again and again."""
     n, samples = pick((2, 3, 4), generator), pick((100, 300, 1000), generator)
-    inner = _asymmetric(n, generator)
+    inner = nonlinear_function(n, 1, generator)
     data = torch.randint(2, (samples, n), generator=generator).double()
     if index % 2:
         data = 2 * data - 1
@@ -65,13 +65,12 @@ def clusters(generator: torch.Generator, index: int) -> Trap:
     """Tight clusters: hardly more evidence than their centres."""
     n, width = pick((3, 4), generator), (0.01, 0.001, 0.03, 0.0)[index % 4]
     count = pick((5, 8), generator)
-    inner = _asymmetric(n, generator)
+    inner = nonlinear_function(n, 1, generator)
     centres = normal(count, n, generator)
     chosen = torch.randint(count, (500,), generator=generator)
-    data = centres[chosen] + width * normal(500, n, generator)
     return Trap(
         model=inner,
-        data=data,
+        data=centres[chosen] + width * normal(500, n, generator),
         action=Linear(n),
         algebra=nothing(n),
         label=f"{count} of width {width:g}",
@@ -88,12 +87,8 @@ def _exponential(generator: torch.Generator) -> Trap:
     """The exponential of a function of the height and the distance to an axis."""
     steepness = uniform(2, 8, generator)
     tilt = uniform(0.3, 1, generator)
-
-    def model(x: Tensor) -> Tensor:
-        return torch.exp(steepness * (x[:, 0] + tilt * x[:, 1:].square().sum(1) / 2) / 2)
-
     return Trap(
-        model=model,
+        model=lambda x: torch.exp(steepness * (x[:, 0] + tilt * x[:, 1:].square().sum(1) / 2) / 2),
         data=normal(500, 3, generator),
         action=Linear(3),
         algebra=pad(catalog.so(2), (1, 0, 1, 0)),
@@ -111,10 +106,9 @@ def _power(generator: torch.Generator) -> Trap:
         far = x[:, 1:].square().sum(1)
         return x[:, 0] ** 3 + slopes[0] * x[:, 0] * far + slopes[1] * x[:, 0] ** 2
 
-    data = normal(500, 3, generator) * (spread * normal(500, 1, generator)).exp()
     return Trap(
         model=model,
-        data=data,
+        data=normal(500, 3, generator) * (spread * normal(500, 1, generator)).exp(),
         action=Linear(3),
         algebra=pad(catalog.so(2), (1, 0, 1, 0)),
         label=f"power, spread {spread:.1f}",
@@ -125,7 +119,7 @@ def _power(generator: torch.Generator) -> Trap:
 def _peak(generator: torch.Generator) -> Trap:
     """A high peak that a few samples are near."""
     n, near = pick((2, 3), generator), pick((3, 5, 8), generator)
-    inner = _asymmetric(n, generator)
+    inner = nonlinear_function(n, 1, generator)
     data = normal(500, n, generator)
     peak = 6 * orthogonal(n, generator)[0]
     data[:near] = peak + 0.3 * normal(near, n, generator)
@@ -148,12 +142,8 @@ def rare(generator: torch.Generator, index: int) -> Trap:
     """Rotations that only rare samples violate: |x|² + 50 relu(x₀ − 2.8)²."""
     samples, border = (100, 100, 300, 1000)[index % 4], uniform(2.5, 3.0, generator)
     n = pick((3, 3, 2), generator)
-
-    def model(x: Tensor) -> Tensor:
-        return x.square().sum(1) + 50 * torch.relu(x[:, 0] - border).square()
-
     return Trap(
-        model=model,
+        model=lambda x: x.square().sum(1) + 50 * torch.relu(x[:, 0] - border).square(),
         data=normal(samples, n, generator),
         action=Linear(n),
         algebra=pad(catalog.so(n - 1), (1, 0, 1, 0)) if n > 2 else nothing(n),
@@ -170,7 +160,7 @@ def repeated(generator: torch.Generator, index: int) -> Trap:
     data = few.repeat(400 // different, 1)
     noise = (0.0, 1e-9)[index % 2]
     return Trap(
-        model=_asymmetric(n, generator),
+        model=nonlinear_function(n, 1, generator),
         data=data + noise * normal(len(data), n, generator),
         action=Linear(n),
         algebra=nothing(n),
@@ -184,7 +174,7 @@ def few(generator: torch.Generator, index: int) -> Trap:
     n = pick((2, 3, 4), generator)
     samples = n * n + pick((0, 1, 2, 5), generator)
     return Trap(
-        model=_asymmetric(n, generator),
+        model=nonlinear_function(n, 1, generator),
         data=normal(samples, n, generator),
         action=Linear(n),
         algebra=nothing(n),
@@ -208,8 +198,7 @@ def tails(samples: int, width: int, kind: str, generator: torch.Generator) -> Te
     if kind == "outliers":
         rare = torch.rand(samples, 1, generator=generator) < 0.02
         return torch.where(rare, 10 * x, x)
-    near = torch.rand(samples, 1, generator=generator) < 0.5
-    return torch.where(near, 0.2 * x + 1, x)
+    return torch.where(torch.rand(samples, 1, generator=generator) < 0.5, 0.2 * x + 1, x)
 
 
 TAILS = ("lognormal", "Student", "outliers", "mixture")
@@ -219,41 +208,44 @@ def heavy_asymmetric(generator: torch.Generator, index: int) -> Trap:
     """Functions without symmetry on data with heavy tails."""
     n, kind = pick((2, 3, 4), generator), TAILS[index % len(TAILS)]
     inner = function("weights × 2.5", n, pick((1, 2), generator), generator)
-    data = tails(pick((100, 300, 1000), generator), n, kind, generator)
-    return Trap(model=inner, data=data, action=Linear(n), algebra=nothing(n), label=kind)
+    return Trap(
+        model=inner,
+        data=tails(pick((100, 300, 1000), generator), n, kind, generator),
+        action=Linear(n),
+        algebra=nothing(n),
+        label=kind,
+    )
 
 
 def heavy_symmetric(generator: torch.Generator, index: int) -> Trap:
     """Exact rotations on data with heavy tails."""
     n, kind, copies = pick((2, 3, 4), generator), TAILS[index % len(TAILS)], pick((1, 2), generator)
-    chosen = Invariants(n, copies, catalog.so(n), inner_products(torch.ones(n)))
-    inner = of_invariants(chosen, 2, generator)
-    data = tails(pick((100, 300, 1000), generator), n * copies, kind, generator)
-    action = Linear(n, copies=copies)
-    return Trap(model=inner, data=data, action=action, algebra=catalog.so(n), label=kind)
+    inner = of_invariants(metric_invariants(n, copies=copies), 2, generator)
+    return Trap(
+        model=inner,
+        data=tails(pick((100, 300, 1000), generator), n * copies, kind, generator),
+        action=Linear(n, copies=copies),
+        algebra=catalog.so(n),
+        label=kind,
+    )
 
 
 def heavy_broken(generator: torch.Generator, index: int) -> Trap:
     """Rotations that are broken a little, on data with outliers or of a mixture."""
     n, kind = pick((2, 3), generator), ("outliers", "mixture")[index % 2]
     strength = uniform(3e-3, 0.1, generator, logarithmic=True)
-    chosen = Invariants(n, 2, catalog.so(n), inner_products(torch.ones(n)))
-    one = of_invariants(chosen, 2, generator)
-    other = perceptron((2 * n, 24, 24, 2), generator, gain=2.5, activation="tanh")
-    seed = int(torch.randint(2**31, (), generator=generator))
-
-    def model(x: Tensor) -> Tensor:
-        return one(x) + strength * other(x)
-
+    one = of_invariants(metric_invariants(n, copies=2), 2, generator)
+    other = tanh_network((2 * n, 24, 24, 2), generator)
+    population = drawn(lambda count, own: tails(count, 2 * n, kind, own), generator, 20_000)
     return Trap(
-        model=model,
+        model=lambda x: one(x) + strength * other(x),
         data=tails(pick((100, 300, 1000), generator), 2 * n, kind, generator),
         action=Linear(n, copies=2),
         algebra=nothing(n),
         broken=catalog.so(n),
         label=f"{kind}, ε = {strength:.1g}",
         strict=False,
-        population=lambda: tails(20_000, 2 * n, kind, torch.Generator().manual_seed(seed)),
+        population=population,
     )
 
 
@@ -267,17 +259,13 @@ def planar(generator: torch.Generator, index: int) -> Trap:
     """Molecules in a plane, and a function of their distances: a rotation out of it is a shear, too."""
     atoms, tilted = pick((3, 4), generator), bool(index % 2)
     pairs = atoms * (atoms - 1) // 2
-    head = perceptron((pairs, 24, 24, 2), generator, gain=2.5, activation="tanh")
-    points = normal(pick(SAMPLES, generator) * atoms, 3, generator)
+    head = tanh_network((pairs, 24, 24, 2), generator)
+    points = normal(pick(TRAP_SAMPLES, generator) * atoms, 3, generator)
     points[:, 2] = 0
     if tilted:
         points = points @ orthogonal(3, generator)
-
-    def model(x: Tensor) -> Tensor:
-        return head(distances(x.reshape(len(x), atoms, 3)) / 2 - 2)
-
     return Trap(
-        model=model,
+        model=lambda x: head(distances(x.reshape(len(x), atoms, 3)) / 2 - 2),
         data=points.reshape(-1, atoms * 3),
         action=Affine(3, copies=atoms),
         algebra=catalog.se(3),
@@ -289,9 +277,8 @@ def planar(generator: torch.Generator, index: int) -> Trap:
 def subspace(generator: torch.Generator, index: int) -> Trap:
     """Rotations of R^n, seen on data in a subspace."""
     n, copies = pick((3, 4), generator), pick((2, 3), generator)
-    chosen = Invariants(n, copies, catalog.so(n), inner_products(torch.ones(n)))
-    inner = of_invariants(chosen, 3, generator)
-    data = normal(pick(SAMPLES, generator) * copies, n, generator)
+    inner = of_invariants(metric_invariants(n, copies=copies), 3, generator)
+    data = normal(pick(TRAP_SAMPLES, generator) * copies, n, generator)
     data[:, -1] = 0
     if index % 2:
         data = data @ orthogonal(n, generator)
@@ -335,13 +322,9 @@ def many_outputs(generator: torch.Generator, index: int) -> Trap:
     """Few samples with many outputs, which depend on half of the features only."""
     n, samples = pick((4, 6), generator), pick((8, 12, 20, 40), generator)
     used = n // 2
-    inner = perceptron((used, 24, 40), generator, gain=2.5, activation="tanh")
-
-    def model(x: Tensor) -> Tensor:
-        return inner(x[:, :used])
-
+    inner = tanh_network((used, 24, 40), generator)
     return Trap(
-        model=model,
+        model=lambda x: inner(x[:, :used]),
         data=normal(samples, n, generator),
         action=Linear(n),
         algebra=unit(n, *[(i, j) for i in range(used, n) for j in range(n)]),

@@ -13,9 +13,9 @@ from liegg.actions import Action, MatrixAction
 from liegg.algebra.identify import identify, too_large
 from liegg.discovery.discover import discover
 from liegg.results.symmetries import Symmetries
-from liegg.studies.error_rates.traps_record import Trap
+from liegg.studies.error_rates.cases import Trap
 
-TRIVIAL = 1e-12
+STILL_SHARE = 1e-12
 """Share of the largest motion below which a direction of a span does not move the population."""
 
 
@@ -80,7 +80,7 @@ class Measured:
         parts = rows.unflatten(1, (sums.displacement.repeat, len(sums.displacement.block)))
         moved = (parts @ sums.displacement.block).flatten(1) @ rows.mT
         lengths, axes = torch.linalg.eigh(moved)
-        moving = lengths > TRIVIAL * lengths.max() if len(rows) else lengths > 0
+        moving = lengths > STILL_SHARE * lengths.max() if len(rows) else lengths > 0
         whiten = axes[:, moving] / lengths[moving].sqrt()
         values = torch.linalg.svdvals((changes.mT @ whiten).mT).square()
         missing = whiten.shape[1] - len(values)

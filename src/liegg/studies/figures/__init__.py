@@ -12,8 +12,8 @@ MODULES = {
     "draws": "configurations",
     "layerwise": "curves",
     "sample-complexity": "curves",
-    "false-discovery": "false_discovery",
-    "traps": "traps",
+    "false-discovery": "error_rates",
+    "traps": "error_rates",
 }
 """The module that draws each study; its function `draw_<study>` returns the figures by file name."""
 

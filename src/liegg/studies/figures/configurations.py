@@ -16,22 +16,16 @@ from matplotlib.lines import Line2D
 
 from liegg.report.numbers import number, power_of_ten
 from liegg.report.plots import FOUND, MUTED, OTHER
-from liegg.studies.configurations import cell_means, value_of
+from liegg.studies.configurations import DEEPEST, MAIN_WINDOW, cell_means, value_of
 from liegg.studies.figures.style import OUTPUT_READINGS, finish, frame, with_panels
 
-DEEPEST = 5
-"""Hidden layers of the deepest networks of the main grid."""
-
-WINDOW = f"1-{DEEPEST}"
-"""Name of the main grid among the correlations."""
-
-NAMES = {"variance": "symmetry variance", "bias": "SO(2) bias"}
+QUANTITY_NAMES = {"variance": "symmetry variance", "bias": "SO(2) bias"}
 """Quantities that are drawn, and their names in titles."""
 
 PAPER_RHO = {"variance": -0.49, "bias": -0.31}
 """The paper's correlations with the test accuracy, both with p < 10⁻⁴."""
 
-MARKERS = "osD^v"
+DEPTH_MARKERS = "osD^v"
 """One for each depth of the main grid."""
 
 CORRELATIONS = {
@@ -66,7 +60,7 @@ def draw_draws(results: dict[str, Any]) -> dict[str, Figure]:
     """Correlation of variance and bias with the test accuracy, for every draw and both readings."""
     made, panels = with_panels(10.5, 4.4, 1, 2, sharey=True)
     places = np.arange(len(results["draws"]))
-    for ax, (quantity, name) in zip(panels, NAMES.items(), strict=True):
+    for ax, (quantity, name) in zip(panels, QUANTITY_NAMES.items(), strict=True):
         for shift, color, (reading, words) in zip(
             (-0.12, 0.12), (OTHER, FOUND), OUTPUT_READINGS.items(), strict=True
         ):
@@ -100,7 +94,7 @@ def heatmaps(results: dict[str, Any]) -> Figure:
     """Mean variance, bias and accuracy of the networks of each depth and number of parameters."""
     made, panels = with_panels(13.0, 6.8, 2, 3)
     made.set_layout_engine("constrained", w_pad=0.08)
-    contents = product(OUTPUT_READINGS.items(), NAMES.items())
+    contents = product(OUTPUT_READINGS.items(), QUANTITY_NAMES.items())
     for ax, letter, ((reading, words), (quantity, name)) in zip(
         panels[:, :2].flat, "abde", contents, strict=True
     ):
@@ -137,7 +131,7 @@ def scatter_plots(results: dict[str, Any]) -> Figure:
     counts = results["parameters"]
     colors = ListedColormap(colormaps["viridis"](np.linspace(0, 0.95, len(counts))))
     made, panels = with_panels(10.5, 8.0, 2, 2, sharex=True)
-    contents = product(OUTPUT_READINGS, NAMES)
+    contents = product(OUTPUT_READINGS, QUANTITY_NAMES)
     for ax, letter, (reading, quantity) in zip(panels.flat, "abcd", contents, strict=True):
         _points(ax, results, quantity, reading, colors)
         ax.set_title(f"({letter}) {_heading(results, quantity, reading)}", fontsize="medium")
@@ -154,7 +148,7 @@ def scatter_plots(results: dict[str, Any]) -> Figure:
             [],
             [],
             color=MUTED,
-            marker=MARKERS[depth - 1],
+            marker=DEPTH_MARKERS[depth - 1],
             linestyle="",
             label=f"{depth} hidden layer{'s' * (depth > 1)}",
         )
@@ -230,7 +224,7 @@ def _points(
         ax.plot(
             place,
             height,
-            MARKERS[net["hidden_layers"] - 1],
+            DEPTH_MARKERS[net["hidden_layers"] - 1],
             color=color,
             markersize=4.5,
             markeredgewidth=0.3,
@@ -254,7 +248,7 @@ def _points(
 
 def _heading(results: dict[str, Any], quantity: str, reading: str) -> str:
     """Title of a panel with its correlation; with the paper's correlation for the paper's reading."""
-    name = f"{NAMES[quantity]}, {OUTPUT_READINGS[reading]}"
+    name = f"{QUANTITY_NAMES[quantity]}, {OUTPUT_READINGS[reading]}"
     correlation = _correlation(results, quantity, reading)
     if correlation is None:
         return f"{name}\nno correlation: too few networks, or no variation"
@@ -269,7 +263,7 @@ def _correlation(results: dict[str, Any], quantity: str, reading: str) -> dict[s
 
     Where nothing varies, a p of 1 is stored.
     """
-    correlation = results["correlations"].get(reading, {}).get(WINDOW, {}).get(quantity)
+    correlation = results["correlations"].get(reading, {}).get(MAIN_WINDOW, {}).get(quantity)
     return None if correlation is None or correlation["p"] == 1 else correlation
 
 

@@ -18,7 +18,7 @@ from liegg.studies.figures.style import (
     with_panels,
 )
 
-STYLES = {
+REGIME_STYLES = {
     "MLP-7": ("0.35", "o", 5.0),
     "sub MLP-3": (THIRD, "s", 9.0),
     "MLP-7[F]": (FOUND, "^", 5.0),
@@ -29,10 +29,10 @@ STYLES = {
 MLP-7[L] keeps the layers of the sub-network, whose larger markers are visible behind its own.
 """
 
-QUANTITIES = {"variance": "symmetry variance  σ²/|D|", "bias": "symmetry bias against so(2)"}
+QUANTITY_LABELS = {"variance": "symmetry variance  σ²/|D|", "bias": "symmetry bias against so(2)"}
 """Quantities that are drawn, and the labels of their axes."""
 
-READINGS = {"paper, sum": "outputs summed (the paper)", "paper, each": "each output a row"}
+SHARE_READINGS = {"paper, sum": "outputs summed (the paper)", "paper, each": "each output a row"}
 """Readings that are drawn for rotated MNIST, and their names in titles."""
 
 
@@ -41,14 +41,14 @@ def draw_layerwise(results: dict[str, Any]) -> dict[str, Figure]:
     made, panels = with_panels(11.0, 7.6, 2, 2, sharex=True)
     first = next(iter(OUTPUT_READINGS))
     last = max(len(nets[0]["readings"][first]) for nets in results["networks"].values())
-    contents = product(OUTPUT_READINGS.items(), QUANTITIES.items())
+    contents = product(OUTPUT_READINGS.items(), QUANTITY_LABELS.items())
     for ax, letter, ((reading, words), (quantity, label)) in zip(
         panels.flat, "abcd", contents, strict=True
     ):
         for place, (regime, networks) in enumerate(results["networks"].items()):
             curves = [[layer[quantity] for layer in net["readings"][reading]] for net in networks]
             # The logits of all regimes are drawn side by side.
-            logits = last + 0.1 * (place - (len(STYLES) - 1) / 2)
+            logits = last + 0.1 * (place - (len(REGIME_STYLES) - 1) / 2)
             _curve(ax, curves, logits, regime, labelled=letter == "a")
         ax.set_xticks(range(1, last + 1), [*map(str, range(1, last)), "logits"])
         frame(ax, f"({letter}) {quantity}, {words}", ylabel=label)
@@ -59,7 +59,7 @@ def draw_layerwise(results: dict[str, Any]) -> dict[str, Figure]:
         made,
         f"Layers of a perceptron with {last - 1} hidden layers, rotated MNIST: "
         f"{len(results['seeds'])} networks each, mean and spread (one s.d. of the logarithm)",
-        len(STYLES),
+        len(REGIME_STYLES),
     )
     return {"layerwise": made}
 
@@ -73,10 +73,10 @@ def _curve(
         ax: the panel.
         curves: one curve per network, the logits last.
         logits: horizontal place of the logits.
-        regime: a key of `STYLES`.
+        regime: a key of `REGIME_STYLES`.
         labelled: whether the curve has an entry in the legend.
     """
-    color, marker, size = STYLES[regime]
+    color, marker, size = REGIME_STYLES[regime]
     logs = [[log(max(value, 1e-300)) for value in values] for values in zip(*curves, strict=True)]
     centre = [exp(mean(values)) for values in logs]
     spread = [stdev(values) if len(values) > 1 else 0.0 for values in logs]
@@ -110,7 +110,7 @@ def draw_sample_complexity(results: dict[str, Any]) -> dict[str, Figure]:
 def o5_figure(part: dict[str, Any]) -> Figure:
     """Mean variance and mean bias of the last ten directions, from the entry `o5` of the results."""
     ten = [
-        [{quantity: row[f"mean_{quantity}_of_ten"] for quantity in QUANTITIES} for row in rows]
+        [{quantity: row[f"mean_{quantity}_of_ten"] for quantity in QUANTITY_LABELS} for row in rows]
         for rows in part["networks"]
     ]
     labels = (
@@ -127,9 +127,9 @@ def rotmnist_figure(part: dict[str, Any]) -> Figure:
     networks = part["networks"]
     rows = {
         f", {name}": [[entry["readings"][reading] for entry in rows] for rows in networks]
-        for reading, name in READINGS.items()
+        for reading, name in SHARE_READINGS.items()
     }
-    labels = (*QUANTITIES.values(), "share of the training images used, %")
+    labels = (*QUANTITY_LABELS.values(), "share of the training images used, %")
     title = f"Rotated MNIST: {len(networks)} networks, 100 % is {part['images']:,} images"
     return _share_figure(part, rows, labels, title, 5.0)
 
@@ -152,7 +152,7 @@ def _share_figure(
     """
     made, panels = with_panels(9.5, 1.2 + 3.0 * len(rows), len(rows), 2, sharex=True, squeeze=False)
     shares = [100 * row["fraction"] for row in part["networks"][0]]
-    contents = product(rows.items(), zip(QUANTITIES, labels[:2], strict=True))
+    contents = product(rows.items(), zip(QUANTITY_LABELS, labels[:2], strict=True))
     for ax, letter, ((name, networks), (quantity, label)) in zip(
         panels.flat, "abcd", contents, strict=False
     ):

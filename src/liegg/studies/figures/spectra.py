@@ -13,6 +13,7 @@ from torch import Tensor
 from liegg.actions import Image
 from liegg.report.plots import FOUND, MUTED, OTHER, figure
 from liegg.studies.figures.style import frame, network_curves, with_panels
+from liegg.studies.o5 import SO5_DIMENSION
 
 ANGLES = (0, 45, 90, 135, 180, 225, 270, 315)
 """Degrees of the row of rotated images."""
@@ -29,9 +30,6 @@ DENSITY_SAMPLES = 4000
 
 Networks = list[dict[str, Any]]
 
-DIMENSION = 10
-"""Dimension of so(5): the number of directions that should vanish."""
-
 
 def draw_o5(results: dict[str, Any]) -> dict[str, Figure]:
     """The paper's Figure 2: spectrum and bias of the 25 directions, variance against the training-set size."""
@@ -40,7 +38,7 @@ def draw_o5(results: dict[str, Any]) -> dict[str, Figure]:
     for ax, quantity in zip(panels[:2], ("spectrum", "bias"), strict=True):
         places = list(range(1, len(main[0][quantity]) + 1))
         average = network_curves(ax, places, [net[quantity][::-1] for net in main])
-        split = len(average) - DIMENSION
+        split = len(average) - SO5_DIMENSION
         for part, marker, color, label in (
             (slice(split), "s", OTHER, "first fifteen, mean"),
             (slice(split, None), "o", FOUND, "last ten, mean"),

@@ -1,4 +1,4 @@
-"""Figures of the study of error rates."""
+"""Figures of the studies of error rates: false discoveries and traps."""
 
 from math import floor
 from typing import Any
@@ -10,12 +10,13 @@ from matplotlib.figure import Figure
 from liegg.report.numbers import power_of_ten
 from liegg.report.plots import FOUND, MUTED, OTHER, THIRD
 from liegg.studies.error_rates.tally import nonlinear
+from liegg.studies.error_rates.traps_judgement import VERDICTS
 from liegg.studies.figures.style import finish, frame, with_panels
 
 SMALLEST_DEFECT = 1e-34
 """Smaller defects, zero included, are drawn here."""
 
-QUESTIONS = {
+RULE_QUESTIONS = {
     "none": ("a symmetry found where there is none", OTHER),
     "exact": ("exact symmetries, wrong count", FOUND),
     "broken": ("slightly broken symmetries, wrong count", THIRD),
@@ -26,8 +27,11 @@ QUESTIONS = {
 COVERAGE_BAND = (0.90, 0.99)
 """Where the coverage of a correct 95 % interval lies, given the number of repeats."""
 
-STYLES = ("o-", "s--", "^-.", "v:", "D-", "P--", "X-.", "*:", "h-")
-COLORS = (FOUND, OTHER, THIRD, MUTED, "black")
+CURVE_STYLES = ("o-", "s--", "^-.", "v:", "D-", "P--", "X-.", "*:", "h-")
+CURVE_COLORS = (FOUND, OTHER, THIRD, MUTED, "black")
+
+VERDICT_COLORS = dict(zip(VERDICTS, (FOUND, MUTED, THIRD, OTHER), strict=True))
+"""Color of every verdict."""
 
 
 def draw_false_discovery(results: dict[str, Any]) -> dict[str, Figure]:
@@ -98,9 +102,9 @@ def rules_figure(results: dict[str, Any]) -> Figure:
     """Share of wrong answers of every rule for each kind of question, on the same cases."""
     rules = results["rules"]
     made, ax = with_panels(9.5, 0.9 + 0.85 * len(rules), 1, 1)
-    height = 0.8 / len(QUESTIONS)
+    height = 0.8 / len(RULE_QUESTIONS)
     near: dict[str, Any] = {"textcoords": "offset points", "va": "center", "fontsize": "x-small"}
-    for index, (question, (name, color)) in enumerate(QUESTIONS.items()):
+    for index, (question, (name, color)) in enumerate(RULE_QUESTIONS.items()):
         errors = [rule[question] for rule in rules.values()]
         shares = [100 * one["wrong"] / one["cases"] if one["cases"] else 0.0 for one in errors]
         places = [place - 0.4 + height * (index + 0.5) for place in range(len(rules))]
@@ -206,9 +210,9 @@ def coverage_figure(results: dict[str, Any]) -> Figure:
             curve = [(row["samples"], row[key]) for row in rows if row["strength"] == strength]
             ax.plot(
                 *zip(*curve, strict=True),
-                STYLES[index % len(STYLES)],
+                CURVE_STYLES[index % len(CURVE_STYLES)],
                 label=f"ε = {strength:g}" if key == "all" else None,
-                color=COLORS[index % len(COLORS)],
+                color=CURVE_COLORS[index % len(CURVE_COLORS)],
                 markersize=5,
                 linewidth=1,
             )
@@ -230,3 +234,20 @@ def coverage_figure(results: dict[str, Any]) -> Figure:
     if rows:
         finish(made, "", 5)
     return made
+
+
+def draw_traps(results: dict[str, Any]) -> dict[str, Figure]:
+    """Draw the share of every verdict, family by family."""
+    families = results["families"]
+    made, ax = with_panels(10.0, 1.2 + 0.22 * len(families), 1, 1)
+    places = range(len(families))
+    left = [0.0] * len(families)
+    for verdict in VERDICTS:
+        shares = [found[verdict] / found["cases"] for found in families.values()]
+        ax.barh(places, shares, left=left, color=VERDICT_COLORS[verdict], height=0.8, label=verdict)
+        left = [begin + share for begin, share in zip(left, shares, strict=True)]
+    frame(ax, "", xlim=(0, 1), ylim=(len(families) - 0.4, -0.6), xlabel="share of the cases")
+    labels = [f"{name}  ({found['cases']})" for name, found in families.items()]
+    ax.set_yticks(list(places), labels, fontsize="small")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(VERDICTS), frameon=False)
+    return {"traps": made}

@@ -7,11 +7,18 @@ from typing import Any
 import pytest
 
 from liegg.studies import traps
-from liegg.studies.error_rates.traps_catalog import FAMILIES, THEMES, Key
-from liegg.studies.error_rates.traps_cliff import flickers, sweep
+from liegg.studies.error_rates.traps_catalog import (
+    THEMES,
+    TRAP_FAMILIES,
+    Key,
+    judge_all,
+    judged,
+    tally,
+    tally_by,
+)
 from liegg.studies.error_rates.traps_judgement import VERDICTS
-from liegg.studies.error_rates.traps_run import by_family, judge_all, judged, tally
-from liegg.studies.figures.traps import draw_traps
+from liegg.studies.figures.error_rates import draw_traps
+from liegg.studies.traps import flickers, sweep
 
 KEYS = [Key("units", 0, 0), Key("names: classical", 1, 0), Key("step", 0, 0)]
 
@@ -59,7 +66,7 @@ def test_tallies_add_up() -> None:
     assert (found["findable"], found["found"]) == (2, 1)
     assert found["claims"] == {"count": 1, "name": 2}
     assert found["levels"] == {"exact": 0, "strong": 1, "approximate": 1}
-    assert by_family(rows)["step"]["confident wrong"] == 1
+    assert tally_by("family", rows)["step"]["confident wrong"] == 1
     assert 0.4 < found["upper"] < 1
 
 
@@ -79,20 +86,20 @@ def test_a_sweep_begins_exact_and_ends_broken() -> None:
     rows = sweep(steps=3, samples=300)
     assert [one["strength"] for one in rows] == [0, 0.5, 1]
     assert (rows[0]["count"], rows[0]["name"], rows[-1]["count"]) == (3, "so(3)", 0)
-    assert flickers(rows, 3)["partial"] == 0
+    assert flickers(rows)["partial"] == 0
 
 
 def test_every_family_has_one_theme_and_a_docstring() -> None:
-    assert sum(map(len, THEMES.values())) == len(FAMILIES)
-    assert all(maker.__doc__ for maker in FAMILIES.values())
+    assert sum(map(len, THEMES.values())) == len(TRAP_FAMILIES)
+    assert all(maker.__doc__ for maker in TRAP_FAMILIES.values())
 
 
 @pytest.mark.slow
 def test_the_quick_study_is_whole(quick_folder: Path) -> None:
     quick = json.loads((quick_folder / "traps.json").read_text())
-    assert quick["seeds"] == [0] != [traps.Extent().seed]
-    assert [one["family"] for one in quick["cases"]] == list(FAMILIES)
-    assert quick["total"]["cases"] == len(FAMILIES)
-    assert sum(quick["total"][verdict] for verdict in VERDICTS) == len(FAMILIES)
-    assert len(quick["sweeps"]) == traps.QUICK.sweeps
+    assert quick["seeds"] == [0] != [traps.SERIES]
+    assert [one["family"] for one in quick["cases"]] == list(TRAP_FAMILIES)
+    assert quick["total"]["cases"] == len(TRAP_FAMILIES)
+    assert sum(quick["total"][verdict] for verdict in VERDICTS) == len(TRAP_FAMILIES)
+    assert len(quick["sweeps"]) == 1
     assert (quick_folder / "traps.png").is_file()

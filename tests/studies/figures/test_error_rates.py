@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from liegg.studies.figures.false_discovery import (
+from liegg.studies.figures.error_rates import (
     SMALLEST_DEFECT,
     coverage_figure,
     defects_figure,
