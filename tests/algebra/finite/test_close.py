@@ -7,11 +7,19 @@ import math
 import pytest
 import torch
 
-from algebra.finite.groups import ABSTRACT, POINT_GROUPS, about, conjugated, noisy, plane, signs
+from algebra.finite.groups import (
+    ABSTRACT,
+    POINT_GROUPS,
+    about,
+    conjugated,
+    is_group,
+    noisy,
+    plane,
+    signs,
+)
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg.algebra import FiniteGroup, close
-from liegg.algebra.finite.multiplication import is_group
 
 AXES = ["x", "y", "z"]
 

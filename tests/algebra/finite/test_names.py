@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from algebra.finite.groups import is_group
 from liegg.algebra.finite.catalog import (
     abelian,
     abelian_groups,
@@ -29,7 +30,6 @@ from liegg.algebra.finite.multiplication import (
     element_orders,
     group_invariants,
     inverses,
-    is_group,
     quotient,
     subgroup,
 )

@@ -18,9 +18,6 @@ from liegg.algebra.finite.multiplication import (
 )
 from liegg.algebra.words.wording import SUBSCRIPTS
 
-LARGEST_TABLE = 2000
-"""Largest order of a group in the catalogue."""
-
 SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 """Digits of exponents."""
 

@@ -30,9 +30,8 @@ def schoenflies(elements: Float[np.ndarray, "m 3 3"], table: Table) -> str:
     inversion = bool((abs(elements + np.eye(3)).max((1, 2)) < 1e-6).any())
     if inversion:
         return _with_inversion(kind, n)
-    # −h of a rotoreflection h is a rotation; its order follows from the order of h.
-    turned = np.array([_order(-h) for h in elements[~proper]])
-    whole, _ = _rotations(np.concatenate([orders[proper], turned]))
+    # A rotoreflection h has an even order, and the rotation −h the same one unless −1 is a power of h.
+    whole, _ = _rotations(orders)
     if kind == "T":
         return "T_d"
     if kind == "C" and n == 1:
@@ -63,12 +62,6 @@ def _rotations(orders: np.ndarray) -> tuple[str, int]:
             return name, 0
     largest = int(orders.max())
     return ("C", m) if largest == m else ("D", m // 2)
-
-
-def _order(rotation: Float[np.ndarray, "3 3"]) -> int:
-    """The order of a rotation, from its angle."""
-    turn = np.arccos(np.clip((np.trace(rotation) - 1) / 2, -1, 1)) / (2 * np.pi)
-    return next((k for k in range(1, 4001) if abs(turn * k - round(turn * k)) < 1e-6 * k), 1)
 
 
 def _text(kind: str, n: int, further: str = "") -> str:
