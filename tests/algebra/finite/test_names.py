@@ -22,7 +22,6 @@ from liegg.algebra.finite.catalog import (
     special_linear,
     symmetric,
 )
-from liegg.algebra.finite.isomorphism import homomorphism, isomorphism
 from liegg.algebra.finite.multiplication import (
     abelian_factors,
     centre,
@@ -33,7 +32,7 @@ from liegg.algebra.finite.multiplication import (
     quotient,
     subgroup,
 )
-from liegg.algebra.finite.names import _candidates, table_name
+from liegg.algebra.finite.names import _candidates, homomorphism, isomorphism, table_name
 
 GROUPS = [
     1,
