@@ -192,21 +192,22 @@ def sign_changes(subspaces: Sequence[Float[Tensor, "n _"]]) -> list[Float[Tensor
         return [minus]
     inverse = torch.linalg.inv(basis)
     sizes = torch.tensor([space.shape[1] for space in subspaces])
-    patterns = sign_patterns(len(subspaces))[:-1]
-    return [*(basis @ p.repeat_interleave(sizes).diag() @ inverse for p in patterns), minus]
+    patterns = sorted(sign_patterns(len(subspaces)).tolist(), key=lambda p: (-sum(p), p))[:-1]
+    signs = torch.tensor(patterns).to(basis).reshape(-1, len(sizes)).repeat_interleave(sizes, 1)
+    return [*(basis @ sign.diag() @ inverse for sign in signs), minus]
 
 
 def sign_patterns(n: int) -> Float[Tensor, "p n"]:
-    """Patterns of n signs, fewest minus signs first: all but the one without any if there are few.
+    """Patterns of n signs but the one without a minus; of many, one sign, all but one, and all.
 
     >>> sign_patterns(2).tolist()
-    [[-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]]
+    [[1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]
     """
-    if n > MOST_PATTERNS:
-        single = 1 - 2 * torch.eye(n, dtype=torch.float64)
-        return torch.cat([single, -single, -torch.ones(1, n, dtype=torch.float64)])
-    patterns = sorted(itertools.product((-1.0, 1.0), repeat=n), key=lambda signs: -sum(signs))
-    return torch.tensor(patterns[1:], dtype=torch.float64)
+    if n <= MOST_PATTERNS:
+        patterns = itertools.product((1.0, -1.0), repeat=n)
+        return torch.tensor(list(patterns)[1:], dtype=torch.float64)
+    single = 1 - 2 * torch.eye(n, dtype=torch.float64)
+    return torch.cat([-torch.ones(1, n, dtype=torch.float64), single, -single])
 
 
 def _axis_elements(one: Float[Tensor, "n n"]) -> Iterator[Float[Tensor, "n n"]]:

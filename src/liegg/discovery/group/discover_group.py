@@ -12,9 +12,8 @@ from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.discover import discover
-from liegg.discovery.group.reading import read
 from liegg.discovery.group.search import search
-from liegg.discovery.group.setting import RANDOM_STARTS, Setting
+from liegg.discovery.group.setting import RANDOM_STARTS, Setting, read
 from liegg.discovery.run import Run
 from liegg.inputs.batches import Data
 from liegg.inputs.model import eval_view
@@ -116,15 +115,18 @@ def discover_group(
         searched, judged = read(
             function, data, held_out, part=part, action=action, output_action=output_action
         )
-        shape = tuple(searched.x.shape[1:])
-        spaces = action.spaces(shape)
-        if not spaces:
+        setting = Setting(
+            searched,
+            judged,
+            () if output_action is None else output_action.spaces(searched.model.output_shape),
+            continuous,
+            thresholds,
+            seed,
+            starts,
+        )
+        if not setting.spaces:
             raise ArgumentError(
                 f"{action!r} has no finite elements; expected vectors, a grid, channels or slots, for example liegg.Linear(3) or "
                 "liegg.actions.Slots()."
             )
-        outputs = ()
-        if output_action is not None:
-            outputs = output_action.spaces(searched.model.output_shape)
-        setting = Setting(searched, judged, outputs, thresholds, seed, starts)
-        return search(setting, spaces, action, continuous)
+        return search(setting)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from liegg.decision.bootstrap import student_quantile
@@ -14,7 +14,7 @@ from liegg.discovery.group.candidate import Candidate
 from liegg.discovery.group.setting import LARGE_SAMPLE, Setting
 from liegg.discovery.verification.measure import Question
 
-BLOCKS = 32
+JACKKNIFE_BLOCKS = 32
 """Blocks of held-out samples between which intervals are computed."""
 
 FEWEST_BLOCKS = 8
@@ -34,13 +34,13 @@ class Effects(NamedTuple):
         displacement: root mean square motion of the samples, in multiples of their spread.
         change: squared change of every output over the variance; infinite where an output is not finite.
         shuffled: the same for samples displaced by what the element does to another sample, mean over shuffles.
-        changed: whether another class is predicted; None without classes.
+        changed: share of samples for which another class is predicted; None without classes.
     """
 
     displacement: Float[Tensor, " m"]
     change: Float[Tensor, "m n"]
     shuffled: Float[Tensor, "m n"]
-    changed: Bool[Tensor, "m n"] | None
+    changed: list[float | None]
 
 
 def effects(setting: Setting, candidates: Sequence[Candidate]) -> Effects:
@@ -54,30 +54,26 @@ def effects(setting: Setting, candidates: Sequence[Candidate]) -> Effects:
         candidates: elements with what they do to the output.
     """
     question = setting.held_out
-    n, scale = len(question.x), question.variance
-    rows: list[tuple[float, Tensor, Tensor, Tensor]] = []
+    x, n = question.x.double(), len(question.x)
     generator = torch.Generator().manual_seed(setting.seed)
-    shuffles = LARGE_SHUFFLES if question.x[0].numel() >= LARGE_SAMPLE else SHUFFLES
-    orders = [torch.randperm(n, generator=generator) for _ in range(shuffles)]
-    x = question.x.double()
-    target_y = setting.shaped(question.y)
+    shuffles = LARGE_SHUFFLES if x[0].numel() >= LARGE_SAMPLE else SHUFFLES
+    orders = [torch.randperm(n, generator=generator).to(x.device) for _ in range(shuffles)]
+    displacement, changes, controls, changed = [], [], [], []
     for candidate in candidates:
         moved = candidate.apply(x)
-        target = candidate.apply_output(target_y).reshape(n, -1)
+        target = candidate.apply_output(setting.shaped(question.y)).reshape(n, -1)
         complete = _replies(question, moved)
-        squares = _squares(question, complete, target)
-        shuffled = torch.zeros_like(squares)
-        for order in orders:
-            other = x + (moved - x)[order.to(x.device)]
-            shuffled += _squares(question, _replies(question, other), question.y) / shuffles
-        distance = float((moved - x).flatten(1).square().sum(1).mean()) ** 0.5 / question.spread
-        rows.append((distance, squares, shuffled, complete.argmax(1)))
-    classes = question.complete.argmax(1)
+        changes.append(_squares(question, complete, target))
+        others = [_replies(question, x + (moved - x)[order]) for order in orders]
+        controls.append(sum(_squares(question, other, question.y) / shuffles for other in others))
+        displacement.append((moved - x).flatten(1).square().sum(1).mean().sqrt().cpu())
+        other_class = complete.argmax(1) != question.complete.argmax(1)
+        changed.append(float(other_class.double().mean()) if question.has_classes else None)
     return Effects(
-        torch.tensor([row[0] for row in rows], dtype=torch.float64),
-        torch.stack([row[1] for row in rows]).cpu() / scale,
-        torch.stack([row[2] for row in rows]).cpu() / scale,
-        torch.stack([row[3] != classes for row in rows]).cpu() if question.has_classes else None,
+        torch.stack(displacement) / question.spread,
+        torch.stack(changes) / question.variance,
+        torch.stack(controls) / question.variance,
+        changed,
     )
 
 
@@ -88,7 +84,7 @@ def _replies(question: Question, moved: Tensor) -> Float[Tensor, "n k"]:
 def _squares(question: Question, complete: Tensor, target: Tensor) -> Float[Tensor, " n"]:
     """Squared distance of the outputs from their targets; infinite where an output is not finite."""
     gap = question.taken(complete, slice(None)) - target
-    return gap.square().sum(1).nan_to_num(nan=torch.inf, posinf=torch.inf)
+    return gap.square().sum(1).nan_to_num(nan=torch.inf, posinf=torch.inf).cpu()
 
 
 class Interval(NamedTuple):
@@ -120,7 +116,7 @@ def ratio_interval(
     value = float(above.mean()) / max(float(below.mean()), 1e-300)
     if not math.isfinite(value):
         return Interval(math.inf, math.inf, math.inf)
-    count = min(BLOCKS, len(above))
+    count = min(JACKKNIFE_BLOCKS, len(above))
     if count < FEWEST_BLOCKS or value <= 0:
         return Interval(value, 0.0, math.inf) if value > 0 else Interval(0.0, 0.0, 0.0)
     block = torch.arange(len(above)) % count
@@ -139,7 +135,7 @@ def ratio_interval(
 
 
 def grade(effect: float, defect: Interval, floor: float, thresholds: Thresholds) -> str:
-    """Grade of an element, by its defect with the whole interval and by its effect.
+    """Grade of an element, by its defect with its complete interval and by its effect.
 
     Args:
         effect: root mean square change of the output over its spread.
@@ -154,8 +150,11 @@ def grade(effect: float, defect: Interval, floor: float, thresholds: Thresholds)
         ("approximate", thresholds.threshold),
         ("weak", thresholds.weak),
     ):
-        if defect.high <= most and effect <= thresholds.effect * math.sqrt(
-            most / thresholds.threshold
-        ):
+        if defect.high <= most and effect <= largest_effect(most, thresholds):
             return name
     return "none"
+
+
+def largest_effect(defect: float, thresholds: Thresholds) -> float:
+    """Largest effect of a grade, by its largest defect."""
+    return thresholds.effect * math.sqrt(defect / thresholds.threshold)

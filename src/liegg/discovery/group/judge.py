@@ -17,7 +17,8 @@ STILL = 1e-6
 """Displacement, in multiples of the data's spread, below which an element does not move the data."""
 
 NOT_MOVED = "it does not move the samples"
-LARGEST_CONDITION = 1e3
+
+LARGEST_OUTPUT_CONDITION = 1e3
 """Largest condition number of what an element does to the output; beyond, it loses part of the output."""
 
 
@@ -26,7 +27,6 @@ def judge(
     random: dict[str, RandomMaps | None],
     candidates: Sequence[Candidate],
     *,
-    floor: float,
     tests: int,
 ) -> list[GroupElement]:
     """Measure elements on held-out samples and grade them.
@@ -37,7 +37,6 @@ def judge(
         setting: model and samples.
         random: what random maps of each kind of space change.
         candidates: elements, with what they do to the output.
-        floor: effect that rounding alone may cause.
         tests: number of elements that compete.
     """
     if not candidates:
@@ -53,14 +52,15 @@ def judge(
         effect = math.sqrt(size.value)
         still = float(measured.displacement[i]) <= STILL
         lost = any(
-            float(torch.linalg.cond(matrix)) > LARGEST_CONDITION for _, matrix in candidate.outputs
+            float(torch.linalg.cond(matrix)) > LARGEST_OUTPUT_CONDITION
+            for _, matrix in candidate.outputs
         )
-        graded = grade(effect, defect, floor, setting.thresholds)
+        graded = grade(effect, defect, setting.floor, setting.thresholds)
         found.append(
             GroupElement(
                 kinds=tuple(space.kind for space, _ in candidate.factors),
                 matrices=tuple(matrix for _, matrix in candidate.factors),
-                words="",
+                words=candidate.words,
                 source=candidate.source,
                 output_kinds=tuple(space.kind for space, _ in candidate.outputs),
                 output_matrices=tuple(matrix for _, matrix in candidate.outputs),
@@ -70,9 +70,7 @@ def judge(
                 reference=math.sqrt(float(reference[i].mean())),
                 defect=defect.value,
                 defect_high=defect.high,
-                changed=None
-                if measured.changed is None
-                else float(measured.changed[i].double().mean()),
+                changed=measured.changed[i],
                 grade="not testable" if still else ("none" if lost else graded),
                 reason=NOT_MOVED if still else "",
             )
@@ -88,7 +86,7 @@ def _references(
     for place, candidate in enumerate(candidates):
         maps = random.get(candidate.factors[0][0].kind)
         if maps is not None:
-            row = maps.at(measured.displacement[place : place + 1])[0]
+            row = maps.at(float(measured.displacement[place]))
             if float(row.mean()) < float(reference[place].mean()):
                 reference[place] = row
     most = ANOTHER_SAMPLE / reference.mean(1, keepdim=True).clamp_min(1e-300)

@@ -6,17 +6,40 @@ continuous problem are the Jacobian here. Steps are $h \leftarrow e^{E} h$: they
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
 from liegg.actions.finite.vectors import VectorSpace
 from liegg.discovery.group.setting import Setting
-from liegg.polarization.output_sketch import combine
+from liegg.discovery.group.starts import COMBINATIONS, Moments
+from liegg.polarization.output_sketch import Outputs, combine
 from liegg.polarization.plan import Plan
-from liegg.polarization.rows import polarize
+from liegg.polarization.rows import plan, polarize
+
+FIRST_STEPS, LAST_STEPS = 14, 60
+"""Levenberg–Marquardt steps on a few samples, and on all of them for the starts that are left."""
+
+SURVIVORS = 40
+"""Starts that are polished to the end."""
+
+FEW_SAMPLES, MOST_SAMPLES = 64, 256
+"""Samples of the first and of the last steps; at least four equations per unknown."""
+
+LARGEST_CONDITION = 1e4
+"""Largest condition number of an element in the data's own coordinates."""
+
+FARTHEST = 4.0
+"""Largest ratio of the size of moved samples and of samples, in the data's own coordinates, either way."""
+
+PROMISING = 0.2
+"""Squared residual over the variance up to which a solution is looked at."""
+
+SAME_SOLUTION = 0.02
+"""Distance of moved samples, in multiples of the data's size, within which two solutions are one."""
 
 FIRST_DAMPING, LESS, MORE = 0.1, 0.2, 4.0
 """Damping of the first step, relative to the mean sensitivity, and its factors after a good and after a bad step."""
@@ -30,15 +53,24 @@ STUCK = 1e9
 DONE = 1e-30
 """Squared residual over the variance below which nothing is left to gain."""
 
-AT_ONCE = 2**14
+POLISHED_AT_ONCE = 2**14
 """Moved samples per call of the model."""
 
 
-class Solutions:
-    """Where the starts arrived."""
+class Solutions(NamedTuple):
+    """Where the starts arrived.
 
-    def __init__(self, h: Float[Tensor, "s n n"], cost: Float[Tensor, " s"]):
-        self.h, self.cost = h, cost
+    Attributes:
+        h: the matrices.
+        cost: squared residuals over the variance.
+    """
+
+    h: Float[Tensor, "s n n"]
+    cost: Float[Tensor, " s"]
+
+    def rows(self, places: Int[Tensor, " k"]) -> "Solutions":
+        """Some of the solutions."""
+        return Solutions(self.h[places], self.cost[places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,58 +104,97 @@ class Residual:
         return matrix + 1e-12 * matrix.diagonal().mean() * torch.eye(len(matrix)).double()
 
     @cached_property
-    def _output_vectors(self) -> tuple[Tensor, Tensor] | None:
-        """Vectors of the outputs and an orthonormal basis of their columns, for equivariance."""
-        spaces = [s for s in self.setting.output_spaces if isinstance(s, VectorSpace)]
-        if not spaces:
+    def _output_basis(self) -> Float[Tensor, "m r"] | None:
+        """An orthonormal basis of the columns of the vectors of the outputs, for equivariance."""
+        space = next((s for s in self.setting.output_spaces if isinstance(s, VectorSpace)), None)
+        if space is None:
             return None
         y = self.setting.shaped(self.setting.search.y[: self.samples])
-        vectors = spaces[0].vectors(y).flatten(0, 1).cpu()
-        if spaces[0].homogeneous:
+        vectors = space.vectors(y).flatten(0, 1).cpu()
+        if space.homogeneous:
             vectors = pad(vectors, (0, 1), value=1.0)
         left, values, _ = torch.linalg.svd(vectors, full_matrices=False)
-        return left[:, values > 1e-10 * values[0]], vectors
+        return left[:, values > 1e-10 * values[0]]
 
     def __call__(
-        self, h: Float[Tensor, "s n n"], *, rows: bool = True
-    ) -> tuple[Float[Tensor, "s m"], Float[Tensor, "s m g"] | None]:
+        self, h: Float[Tensor, "s n n"]
+    ) -> tuple[Float[Tensor, "s m"], Float[Tensor, "s m g"]]:
         """Residuals of every start, over the output's spread, and their derivatives."""
+        question = self.setting.search
         values, slopes = [], []
-        room = max(1, AT_ONCE // len(self.x))
-        scale = self.setting.search.variance**0.5
-        for some in h.split(room):
-            moved = self.space.apply_all(some, self.x).flatten(0, 1)
-            moved = moved.to(self.setting.search.x.dtype)
-            target = self.setting.search.y[: self.samples].repeat(
-                len(some), *[1] * (self.setting.search.y.ndim - 1)
-            )
-            model = self.setting.search.model
-            if rows:
-                slope, y = polarize(model, self.space.action, moved, self.plan)
-                slopes.append((slope / scale).unflatten(0, (len(some), -1)).flatten(1, 2).cpu())
-            else:
-                y = model(moved)
-            gap = combine((y.double() - target)[None], self.plan.outputs, seed=self.plan.seed)[0]
-            values.append((gap / scale).unflatten(0, (len(some), -1)).flatten(1, 2).cpu())
+        scale = question.variance**0.5
+        for some in h.split(max(1, POLISHED_AT_ONCE // len(self.x))):
+            moved = self.space.apply_all(some, self.x).flatten(0, 1).to(question.x.dtype)
+            slope, y = polarize(question.model, self.space.action, moved, self.plan)
+            gap = y.double() - question.y[: self.samples].repeat(len(some), 1)
+            gap = combine(gap[None], self.plan.outputs, seed=self.plan.seed)[0]
+            values.append((gap / scale).reshape(len(some), -1).cpu())
+            slopes.append((slope / scale).reshape(len(some), -1, slope.shape[-1]).cpu())
         residual = torch.cat(values).nan_to_num(nan=1e150, posinf=1e150, neginf=-1e150)
-        jacobian = torch.cat(slopes).nan_to_num(0.0, 0.0, 0.0) if rows else None
-        return self._without_output(residual, jacobian)
+        jacobian = torch.cat(slopes).nan_to_num(0.0, 0.0, 0.0)
+        return self._without_output(residual), self._without_output(jacobian)
 
-    def _without_output(
-        self, residual: Tensor, jacobian: Tensor | None
-    ) -> tuple[Tensor, Tensor | None]:
-        """Residuals with the output's own matrix eliminated, which is a projection over the samples."""
-        if self._output_vectors is None:
-            return residual, jacobian
-        basis = self._output_vectors[0]
-        rows, width = len(basis), residual.shape[1] // len(basis)
+    def _without_output(self, values: Tensor) -> Tensor:
+        """Values with the output's own matrix eliminated, which is a projection over the samples."""
+        basis = self._output_basis
+        if basis is None:
+            return values
+        split = values.reshape(len(values), len(basis), values.shape[1] // len(basis), -1)
+        inside = torch.einsum("mr,smwg->srwg", basis, split)
+        return (split - torch.einsum("mr,srwg->smwg", basis, inside)).reshape(values.shape)
 
-        def project(values: Tensor) -> Tensor:
-            split = values.reshape(len(values), rows, width, -1)
-            inside = torch.einsum("mr,smwg->srwg", basis, split)
-            return (split - torch.einsum("mr,srwg->smwg", basis, inside)).reshape(values.shape)
 
-        return project(residual), None if jacobian is None else project(jacobian)
+def solve(
+    setting: Setting, space: VectorSpace, moments: Moments, starts: Float[Tensor, "s n n"]
+) -> Solutions:
+    """Solutions near the starts, best first and without repeats: all starts on a few samples, then the best on all of them.
+
+    Args:
+        setting: model and samples.
+        space: what the matrices act on.
+        moments: the data's own coordinates.
+        starts: invertible matrices.
+    """
+    question = setting.search
+    outputs: Outputs = "each"
+    if not setting.output_spaces and question.y.shape[1] > COMBINATIONS:
+        outputs = COMBINATIONS
+    made = plan(question.model, space.action, question.x, outputs=outputs)
+    rows = question.y.shape[1] if outputs == "each" else COMBINATIONS
+    needed = 4 * space.action.size // rows
+    counts = max(FEW_SAMPLES, needed // 2), max(MOST_SAMPLES, needed)
+    first, last = (Residual(setting, space, made, min(len(question.x), n)) for n in counts)
+    early = _selected(polish(first, starts, FIRST_STEPS), space, moments)
+    if not len(early.h):
+        return early
+    return _selected(polish(last, early.h[:SURVIVORS], LAST_STEPS), space, moments)
+
+
+def _selected(solutions: Solutions, space: VectorSpace, moments: Moments) -> Solutions:
+    """Solutions that keep the data where the model was seen and do not lose a dimension, best first and without repeats."""
+    n, (root, inverse) = len(moments.moment), moments.roots
+    linear = solutions.h[:, :n, :n]
+    sizes = torch.linalg.svdvals((inverse @ linear @ root).nan_to_num(0.0, 0.0, 0.0))
+    good = (
+        torch.isfinite(solutions.cost)
+        & (solutions.cost < PROMISING)
+        & (sizes[:, 0] < LARGEST_CONDITION * sizes[:, -1])
+        & (sizes[:, -1] > 1e-3)
+        & (sizes.square().mean(1).sqrt() < FARTHEST)
+    )
+    moved, still = (linear @ root).flatten(1), root.flatten()
+    if space.homogeneous:
+        ends = linear @ moments.mean + solutions.h[:, :n, n]
+        good &= ((ends - moments.mean) @ inverse).norm(dim=1) / n**0.5 < FARTHEST
+        moved, still = torch.cat([moved, ends], dim=1), torch.cat([still, moments.mean])
+    size = float(moments.moment.diagonal().sum().sqrt())
+    places = good.nonzero()[:, 0]
+    kept: list[int] = []
+    for i in places[solutions.cost[places].argsort()].tolist():
+        known = torch.stack([still, *moved[kept]])
+        if float((known - moved[i]).norm(dim=1).min()) > SAME_SOLUTION * size:
+            kept.append(i)
+    return solutions.rows(torch.tensor(kept, dtype=torch.int64))
 
 
 def polish(residual: Residual, starts: Float[Tensor, "s n n"], iterations: int) -> Solutions:
@@ -145,7 +216,7 @@ def polish(residual: Residual, starts: Float[Tensor, "s n n"], iterations: int) 
         places = active.nonzero()[:, 0]
         if not len(places):
             break
-        step = _step(values[places], rows[places], metric, damping[places])  # pyright: ignore[reportOptionalSubscript]
+        step = _step(values[places], rows[places], metric, damping[places])
         motion = residual.space.action.matrices(step)
         trial = torch.linalg.matrix_exp(motion) @ h[places]
         new_values, new_rows = residual(trial)
@@ -154,7 +225,7 @@ def polish(residual: Residual, starts: Float[Tensor, "s n n"], iterations: int) 
         gain = 1 - new_cost / cost[places].clamp_min(1e-300)
         won = places[better]
         h[won], cost[won] = trial[better], new_cost[better]
-        values[won], rows[won] = new_values[better], new_rows[better]  # pyright: ignore[reportOptionalSubscript]
+        values[won], rows[won] = new_values[better], new_rows[better]
         damping[places] = torch.where(better, damping[places] * LESS, damping[places] * MORE)
         damping.clamp_(min=1e-12)
         slow[places] = torch.where(better & (gain < 1e-3), slow[places] + 1, 0)
