@@ -14,7 +14,7 @@ from liegg.algebra.finite.close import close
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.decision.grades import COUNTED
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.findings import Findings
+from liegg.discovery.group.judge import Findings
 from liegg.results.group_symmetries import GroupElement
 
 LARGEST_GROUP = 2000

@@ -1,7 +1,6 @@
-"""What finite elements change on held-out samples, beside random maps of equal displacement."""
+"""Intervals of positive means and ratios, and the grade of an element by them."""
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -10,9 +9,6 @@ from torch import Tensor
 
 from liegg.decision.bootstrap import student_quantile
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.setting import LARGE_SAMPLE, Setting
-from liegg.discovery.verification.measure import Question
 
 JACKKNIFE_BLOCKS = 32
 """Blocks of held-out samples between which intervals are computed."""
@@ -22,69 +18,6 @@ FEWEST_BLOCKS = 8
 
 FEWEST_FREEDOM = 8.0
 """Degrees of freedom at least, where single samples carry the variance: with fewer, intervals for many elements have no end."""
-
-SHUFFLES, LARGE_SHUFFLES = 4, 2
-"""Times that displacements are given to other samples; fewer for large samples."""
-
-
-class Effects(NamedTuple):
-    """What elements do to samples and outputs; m elements, n samples.
-
-    Attributes:
-        displacement: root mean square motion of the samples, in multiples of their spread.
-        change: squared change of every output over the variance; infinite where an output is not finite.
-        shuffled: the same for samples displaced by what the element does to another sample, mean over shuffles.
-        changed: share of samples for which another class is predicted; None without classes.
-    """
-
-    displacement: Float[Tensor, " m"]
-    change: Float[Tensor, "m n"]
-    shuffled: Float[Tensor, "m n"]
-    changed: list[float | None]
-
-
-def effects(setting: Setting, candidates: Sequence[Candidate]) -> Effects:
-    """Move the held-out samples by every element.
-
-    The control displaces every sample by as much as the element moves another sample: equal displacements, without what makes the
-    element a symmetry. An element along which the output hardly responds fails against it.
-
-    Args:
-        setting: model and samples.
-        candidates: elements with what they do to the output.
-    """
-    question = setting.held_out
-    x, n = question.x.double(), len(question.x)
-    generator = torch.Generator().manual_seed(setting.seed)
-    shuffles = LARGE_SHUFFLES if x[0].numel() >= LARGE_SAMPLE else SHUFFLES
-    orders = [torch.randperm(n, generator=generator).to(x.device) for _ in range(shuffles)]
-    displacement, changes, controls, changed = [], [], [], []
-    for candidate in candidates:
-        moved = candidate.apply(x)
-        target = candidate.apply_output(setting.shaped(question.y)).reshape(n, -1)
-        complete = _replies(question, moved)
-        changes.append(_squares(question, complete, target))
-        others = [_replies(question, x + (moved - x)[order]) for order in orders]
-        controls.append(sum(_squares(question, other, question.y) / shuffles for other in others))
-        displacement.append((moved - x).flatten(1).square().sum(1).mean().sqrt().cpu())
-        other_class = complete.argmax(1) != question.complete.argmax(1)
-        changed.append(float(other_class.double().mean()) if question.has_classes else None)
-    return Effects(
-        torch.stack(displacement) / question.spread,
-        torch.stack(changes) / question.variance,
-        torch.stack(controls) / question.variance,
-        changed,
-    )
-
-
-def _replies(question: Question, moved: Tensor) -> Float[Tensor, "n k"]:
-    return torch.cat([question.reply(moved[part]) for part in question.parts])
-
-
-def _squares(question: Question, complete: Tensor, target: Tensor) -> Float[Tensor, " n"]:
-    """Squared distance of the outputs from their targets; infinite where an output is not finite."""
-    gap = question.taken(complete, slice(None)) - target
-    return gap.square().sum(1).nan_to_num(nan=torch.inf, posinf=torch.inf).cpu()
 
 
 class Interval(NamedTuple):

@@ -13,7 +13,7 @@ from liegg.actions.finite.space import Space
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.slots import SlotGroup
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.effects import effects
+from liegg.discovery.group.judge import effects
 from liegg.discovery.group.setting import Setting, read
 from liegg.inputs.batches import Data
 from liegg.inputs.model import eval_view

@@ -7,7 +7,7 @@ import torch
 from liegg.actions.finite.grid import GridSpace, ShiftSpace
 from liegg.discovery.group.candidate import Candidate
 from liegg.discovery.group.effects import mean_interval
-from liegg.discovery.group.findings import Findings
+from liegg.discovery.group.judge import Findings
 from liegg.discovery.group.setting import Setting
 from liegg.results.group_symmetries import Angle
 

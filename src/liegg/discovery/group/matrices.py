@@ -12,7 +12,7 @@ from liegg.actions.finite.vectors import VectorSpace
 from liegg.algebra.finite.membership import distance, nearest_to_identity
 from liegg.algebra.subspace import orthonormal
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.findings import Findings
+from liegg.discovery.group.judge import Findings
 from liegg.discovery.group.orbits import told_apart
 from liegg.discovery.group.polish import Solutions, solve
 from liegg.discovery.group.setting import Setting

@@ -9,8 +9,8 @@ from liegg.algebra.finite.whole_name import TRIVIAL, whole_name
 from liegg.decision.grades import GRADES
 from liegg.discovery.group.assemble import BESIDE
 from liegg.discovery.group.effects import largest_effect
-from liegg.discovery.group.findings import Findings
 from liegg.discovery.group.grids import kept_rotations
+from liegg.discovery.group.judge import Findings
 from liegg.results.group_symmetries import Angle, GroupElement, GroupSymmetries
 
 MOST_REJECTED = 32

@@ -11,7 +11,7 @@ from torch import Tensor
 from liegg.actions.finite.slots import SlotSpace
 from liegg.algebra.finite.slots import permutation_group
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.findings import Findings
+from liegg.discovery.group.judge import Findings
 from liegg.discovery.group.setting import ANOTHER_SAMPLE, Setting
 from liegg.results.group_symmetries import GroupElement
 
