@@ -1,4 +1,4 @@
-r"""Levenberg–Marquardt over a matrix group, for many starts at once.
+r"""Solutions of $F(hx) = F(x)$ near many starts, by Levenberg–Marquardt over the matrices $h$.
 
 For $h$ near a symmetry the derivative of $F(e^{E} h x) - F(x)$ in $E$ is the polarization row taken at $hx$, so the rows of the
 continuous problem are the Jacobian here. Steps are $h \leftarrow e^{E} h$: they never lose rank and stay in their component of GL(n).
@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from liegg.actions.finite.vectors import VectorSpace
+from liegg.algebra.finite.levenberg_marquardt import Schedule, descend
 from liegg.discovery.group.setting import Setting
 from liegg.discovery.group.starts import COMBINATIONS, Moments
 from liegg.polarization.output_sketch import Outputs, combine
@@ -41,17 +42,18 @@ PROMISING = 0.2
 SAME_SOLUTION = 0.02
 """Distance of moved samples, in multiples of the data's size, within which two solutions are one."""
 
-FIRST_DAMPING, LESS, MORE = 0.1, 0.2, 4.0
-"""Damping of the first step, relative to the mean sensitivity, and its factors after a good and after a bad step."""
-
-LONGEST = 0.7
-"""Longest step, in multiples of the data's size."""
-
-STUCK = 1e9
-"""Damping at which a start is given up."""
-
-DONE = 1e-30
-"""Squared residual over the variance below which nothing is left to gain."""
+POLISHING = Schedule(
+    steps=LAST_STEPS,
+    longest=0.7,
+    damping=0.1,
+    less=0.2,
+    more=4.0,
+    stuck=1e9,
+    done=1e-30,
+    small_gain=1e-3,
+    patience=4,
+)
+"""Damping and stopping; the longest step is in multiples of the data's size."""
 
 POLISHED_AT_ONCE = 2**14
 """Moved samples per call of the model."""
@@ -197,56 +199,20 @@ def _selected(solutions: Solutions, space: VectorSpace, moments: Moments) -> Sol
     return solutions.rows(torch.tensor(kept, dtype=torch.int64))
 
 
-def polish(residual: Residual, starts: Float[Tensor, "s n n"], iterations: int) -> Solutions:
-    """Take every start downhill.
+def polish(residual: Residual, starts: Float[Tensor, "s n n"], steps: int) -> Solutions:
+    """Take every start downhill, in steps that are no longer than a share of the data's size.
 
     Args:
         residual: what is to vanish.
         starts: invertible matrices.
-        iterations: most steps.
+        steps: most steps.
     """
-    h, count = starts.clone(), len(starts)
-    values, rows = residual(h)
-    cost = values.square().mean(1)
-    damping = torch.full((count,), FIRST_DAMPING, dtype=torch.float64)
     metric = residual.metric
-    active = torch.isfinite(cost) & (cost < 1e100)
-    slow = torch.zeros(count, dtype=torch.int64)
-    for _ in range(iterations):
-        places = active.nonzero()[:, 0]
-        if not len(places):
-            break
-        step = _step(values[places], rows[places], metric, damping[places])
-        motion = residual.space.action.matrices(step)
-        trial = torch.linalg.matrix_exp(motion) @ h[places]
-        new_values, new_rows = residual(trial)
-        new_cost = new_values.square().mean(1)
-        better = new_cost < cost[places]
-        gain = 1 - new_cost / cost[places].clamp_min(1e-300)
-        won = places[better]
-        h[won], cost[won] = trial[better], new_cost[better]
-        values[won], rows[won] = new_values[better], new_rows[better]
-        damping[places] = torch.where(better, damping[places] * LESS, damping[places] * MORE)
-        damping.clamp_(min=1e-12)
-        slow[places] = torch.where(better & (gain < 1e-3), slow[places] + 1, 0)
-        active[places] = (cost[places] > DONE) & (damping[places] < STUCK) & (slow[places] < 4)
-    return Solutions(h, cost)
-
-
-def _step(
-    values: Float[Tensor, "s m"],
-    rows: Float[Tensor, "s m g"],
-    metric: Float[Tensor, "g g"],
-    damping: Float[Tensor, " s"],
-) -> Float[Tensor, "s g"]:
-    """Damped least squares steps, none longer than a share of the data's size."""
-    square = rows.mT @ rows
-    right = (rows.mT @ values[..., None])[..., 0]
-    sensitivity = square.diagonal(dim1=1, dim2=2).sum(1) / metric.diagonal().sum()
-    shift = (damping * sensitivity).clamp_min(1e-290)[:, None, None] * metric
-    step, info = torch.linalg.solve_ex(square + shift, -right[..., None])
-    step = torch.where((info == 0)[:, None, None], step, 0.0)[..., 0].nan_to_num(0.0, 0.0, 0.0)
-    length = torch.einsum("sg,gh,sh->s", step, metric, step).clamp_min(0).sqrt()
     # The metric of all matrix entries together is n times the data's squared size.
-    size = (metric.diagonal().sum() / max(1, round(metric.shape[0] ** 0.5))).sqrt()
-    return step * (LONGEST * size / length.clamp_min(1e-300)).clamp(max=1.0)[:, None]
+    size = float(metric.diagonal().sum() / max(1, round(len(metric) ** 0.5))) ** 0.5
+
+    def move(h: Tensor, step: Tensor) -> Tensor:
+        return torch.linalg.matrix_exp(residual.space.action.matrices(step)) @ h
+
+    schedule = POLISHING._replace(steps=steps, longest=POLISHING.longest * size)
+    return Solutions(*descend(starts, lambda h, _: residual(h), move, schedule, metric=metric))
