@@ -10,7 +10,7 @@ from liegg.results.group_symmetries import GroupElement, GroupSymmetries
 from liegg.results.json_values import json_values
 from liegg.results.tables import Column, as_html, fitted, table_width, wrapped
 
-SAME = 1e-2
+SAME_MATRIX = 1e-2
 """Relative distance of the matrices of elements that are one and the same."""
 
 
@@ -136,7 +136,7 @@ def _find(element: GroupElement, others: Sequence[GroupElement]) -> GroupElement
         if other.kinds == element.kinds and all(
             one.shape == two.shape
             and float(torch.linalg.matrix_norm(one - two))
-            <= SAME * float(torch.linalg.matrix_norm(one))
+            <= SAME_MATRIX * float(torch.linalg.matrix_norm(one))
             for one, two in zip(element.matrices, other.matrices, strict=True)
         ):
             return other

@@ -27,25 +27,25 @@ LARGEST_DENSE = 20
 MOST_AVERAGES = 2000
 """Means for the form of larger matrices."""
 
-SAME = 2.0
+SAME_PRODUCT = 2.0
 """Distance of two equal elements over the sum of their expected errors."""
 
 LARGEST_CHANGE = 1.5
 """Root mean square relative distance of the given matrices to their elements of the exact group, over the tolerance."""
 
-APART = 3.0
+DISTINCT_RATIO = 3.0
 """Least ratio of the distances of unequal and of equal elements."""
 
 LARGEST_DISTANCE = 0.5
 """Largest distance at which two elements may still count as equal."""
 
-ITERATIONS = 12
+EXACT_AVERAGES = 12
 """Averages over the group that make it exact; three or four suffice."""
 
 FRAME_STEPS = 8
 """Gauss–Newton steps for the frame."""
 
-SHARES = ((6, 1.0), (12, 0.1), (math.inf, 0.02))
+BELIEVED_SHARES = ((6, 1.0), (12, 0.1), (math.inf, 0.02))
 r"""An element of order k is believed if k² times the error of its angle is at most a share, by the order: every angle is within
 $2\pi/(\sqrt5\,k^2)$ of some multiple of $2\pi/k$, so that a closer fit has to be shown; less so for usual orders. Of random angles
 about one in a hundred passes."""
@@ -128,7 +128,7 @@ def close_compact(matrices: Float[Tensor, "k n n"], *, tolerance: float, limit: 
     inside = root @ matrices @ frame
     skew = float(torch.linalg.matrix_norm(inside.mT @ inside - one, 2).max())
     error = max(tolerance, skew, 1e-13)
-    if 2 * SAME * error > LARGEST_DISTANCE:
+    if 2 * SAME_PRODUCT * error > LARGEST_DISTANCE:
         raise NotClosed(Diagnosis.GROUP_INACCURATE(distance=error))
     left, _, right = torch.linalg.svd(inside)
     polar = left @ right  # the nearest orthogonal matrices
@@ -136,12 +136,12 @@ def close_compact(matrices: Float[Tensor, "k n n"], *, tolerance: float, limit: 
     def locate(
         products: Tensor, known: Tensor, lengths: Int[Tensor, " m"], length: int
     ) -> Int[Tensor, " k"]:
-        allowed = SAME * error * (length + lengths).to(known)
+        allowed = SAME_PRODUCT * error * (length + lengths).to(known)
         apart = distances(products, known) / allowed
         nearest, places = apart.min(1)
         if (
-            bool(((nearest > 1) & (nearest < APART)).any())
-            or length * SAME * error > LARGEST_DISTANCE
+            bool(((nearest > 1) & (nearest < DISTINCT_RATIO)).any())
+            or length * SAME_PRODUCT * error > LARGEST_DISTANCE
         ):
             raise NotClosed(Diagnosis.GROUP_INACCURATE(distance=error))
         return torch.where(nearest <= 1, places, -1)
@@ -208,7 +208,7 @@ def exact(elements: Float[Tensor, "m n n"], table: Table) -> Float[Tensor, "m n 
     """
     m, n, _ = elements.shape
     index = torch.from_numpy(table)
-    for _ in range(ITERATIONS):
+    for _ in range(EXACT_AVERAGES):
         inverse = elements.mT.reshape(m * n, n)
         mean = torch.stack(
             [elements[row].permute(1, 0, 2).reshape(n, m * n) @ inverse for row in index]
@@ -227,7 +227,7 @@ def believed_share(order: int) -> float:
     >>> believed_share(4), believed_share(8), believed_share(100)
     (1.0, 0.1, 0.02)
     """
-    return next(share for largest, share in SHARES if order <= largest)
+    return next(share for largest, share in BELIEVED_SHARES if order <= largest)
 
 
 def check_angles(products: Products) -> None:

@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis
-from liegg.algebra.finite.compact import APART, SAME, believed_share
+from liegg.algebra.finite.compact import DISTINCT_RATIO, SAME_PRODUCT, believed_share
 from liegg.algebra.finite.membership import distance, nearest_to_identity, polished, violation
 from liegg.algebra.finite.multiplication import element_orders
 from liegg.algebra.finite.products import Closed, NotClosed, Products, breadth_first
@@ -19,7 +19,7 @@ from liegg.algebra.forms.forms import Forms, preserved_forms
 from liegg.algebra.forms.frame import standard_frame
 from liegg.algebra.subspace import orthonormal
 
-ROUNDING = 1e-7
+SAME_COSET = 1e-7
 """Distance at which a coset is that of the identity, for exact matrices."""
 
 MOST_PATTERNS = 6
@@ -51,19 +51,19 @@ class Cosets:
             allowed = self.allowed(length + int(lengths.max()))
             apart = self.distances(torch.linalg.inv(known) @ product, allowed)
             nearest, place = apart.min(0)
-            if allowed < float(nearest) < APART * allowed:
+            if allowed < float(nearest) < DISTINCT_RATIO * allowed:
                 raise NotClosed(Diagnosis.GROUP_INACCURATE(distance=float(nearest)))
             places.append(int(place) if float(nearest) <= allowed else -1)
         return torch.tensor(places, dtype=torch.long)
 
     def allowed(self, length: int) -> float:
         """Distance of a product of some matrices to its component."""
-        return max(SAME * self.error * length, ROUNDING)
+        return max(SAME_PRODUCT * self.error * length, SAME_COSET)
 
     def distances(self, matrices: Float[Tensor, "k n n"], allowed: float) -> Float[Tensor, " k"]:
         """Distances of matrices to the identity component; infinite where invariants rule it out."""
         apart = torch.full((len(matrices),), torch.inf).to(matrices)
-        possible = (violation(matrices, self.forms) <= APART * allowed).nonzero().flatten()
+        possible = (violation(matrices, self.forms) <= DISTINCT_RATIO * allowed).nonzero().flatten()
         for starts in ({"starts": 0}, {}):
             if not len(possible):
                 break

@@ -19,10 +19,10 @@ from liegg.algebra.words.wording import (
     vector,
 )
 
-SUITABLE = " (in suitable coordinates)"
+IN_SUITABLE_COORDINATES = " (in suitable coordinates)"
 """For transformations that are orthogonal in other coordinates only."""
 
-FACTOR = 1e-3
+UNIT_FACTOR = 1e-3
 """Difference of a factor from ±1 that is written."""
 
 LARGEST_WHOLE = 4
@@ -109,12 +109,14 @@ def monomial_words(matrix: Float[np.ndarray, "n n"], names: Sequence[str], toler
     images = large.argmax(0)  # axis j goes to axis images[j]
     factors = matrix[images, np.arange(n)]
     signs = np.sign(factors)
-    unit = abs(abs(factors) - 1).max() <= FACTOR
+    unit = abs(abs(factors) - 1).max() <= UNIT_FACTOR
     if (images == np.arange(n)).all():
         return _signs(signs, names) if unit else ""
     moved = [j for j in range(n) if images[j] != j]
     cycles = cycles_of(images.tolist())
-    kept = all(signs[j] > 0 and abs(factors[j] - 1) <= FACTOR for j in range(n) if images[j] == j)
+    kept = all(
+        signs[j] > 0 and abs(factors[j] - 1) <= UNIT_FACTOR for j in range(n) if images[j] == j
+    )
     if kept and unit and (signs > 0).all():
         return " and ".join(cycle_words([names[j] for j in cycle]) for cycle in cycles)
     if kept and len(moved) == 2:
@@ -148,11 +150,11 @@ def _scaled_swap(
 ) -> str:
     """Words for two axes that change places with factors: x ↔ c·y; empty if they turn instead."""
     i, j = axes
-    if factors[i] * factors[j] < 0 or abs(factors[i] * factors[j] - 1) > FACTOR:
+    if factors[i] * factors[j] < 0 or abs(factors[i] * factors[j] - 1) > UNIT_FACTOR:
         return ""
     # x' = factors[j] y
     one, other, factor = (i, j, factors[j]) if abs(factors[j]) >= 1 else (j, i, factors[i])
-    if abs(abs(factor) - 1) <= FACTOR:
+    if abs(abs(factor) - 1) <= UNIT_FACTOR:
         one, other, factor = i, j, np.sign(factors[j])
     size = "" if abs(factor) == 1 else f"{number(abs(float(factor)))} "
     return f"swaps {names[one]} and {'−' if factor < 0 else ''}{size}{names[other]}"
@@ -193,7 +195,7 @@ def _orthogonal(
 ) -> str:
     """Words for an orthogonal map; directions are those of the map in the given coordinates."""
     n, one = len(matrix), np.eye(len(matrix))
-    note = "" if matrix is given else SUITABLE
+    note = "" if matrix is given else IN_SUITABLE_COORDINATES
     proper = np.linalg.det(matrix) > 0
     if abs(matrix + one).max() <= tolerance * 4:
         return "inversion" if n > 2 else "rotation by 180°"

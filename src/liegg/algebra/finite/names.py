@@ -35,7 +35,7 @@ LARGEST_PRODUCT = 400
 LARGEST_METACYCLIC = 128
 """Largest order for which all semidirect products of cyclic groups are tried."""
 
-BUDGET = 20_000
+MOST_MAPS = 20_000
 """Partial maps that a search tries before it gives up."""
 
 DRAWN_SETS = 60
@@ -151,7 +151,7 @@ def traits(table: Table) -> list[tuple[int, ...]]:
     return [tuple(row) for row in np.concatenate([own, own[square], own[cube]], 1).tolist()]
 
 
-def isomorphism(one: Table, other: OtherTable, *, budget: int = BUDGET) -> Labels | None:
+def isomorphism(one: Table, other: OtherTable, *, budget: int = MOST_MAPS) -> Labels | None:
     """An isomorphism of two groups as the image of each element; None where none was found.
 
     The images of a few generators are tried, those of the first one up to conjugacy. A map is extended to all

@@ -17,7 +17,7 @@ from liegg.algebra.finite.schreier import Chain
 LARGEST_TABLE = 1000
 """Largest order of a group of permutations that is named by its table."""
 
-LONGEST_WORDS = 8
+LISTED_SLOTS = 8
 """Slots that are listed in words; of more, the first and the last."""
 
 Order = tuple[int, ...]
@@ -132,7 +132,7 @@ def permutation_words(order: Sequence[int], *, noun: str = "slot") -> str:
     moved = np.flatnonzero(target != np.arange(len(target)))
     if not len(moved):
         return "identity"
-    if len(moved) > LONGEST_WORDS:
+    if len(moved) > LISTED_SLOTS:
         shift = (target - np.arange(len(target))) % len(target)
         if (shift == shift[0]).all():
             return f"shifts all {noun}s by {int(min(shift[0], len(target) - shift[0]))}"

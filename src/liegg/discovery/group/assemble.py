@@ -26,8 +26,8 @@ EXACT_ERROR, INEXACT_ERROR = 1e-6, 0.05
 SAME_ELEMENT = 0.1
 """Relative distance to an element of a group within which another one is the same."""
 
-BESIDE = "it holds only nearly, beside exact symmetries"
-OPEN = "its powers and products do not form a group"
+BESIDE_EXACT = "it holds only nearly, beside exact symmetries"
+NOT_A_GROUP = "its powers and products do not form a group"
 
 
 class Assembled(NamedTuple):
@@ -59,7 +59,7 @@ def assemble(findings: Findings) -> None:
         blocks = replace(blocks, algebra=blocks.algebra[:0])
         found = blocks.attempt(exact, EXACT_ERROR)
     if found or (len(blocks.algebra) and not uncertain):
-        findings.rejected += [replace(element, reason=BESIDE) for element in others]
+        findings.rejected += [replace(element, reason=BESIDE_EXACT) for element in others]
     else:
         found = _one_by_one(blocks, [*exact, *others], floor)
     if found:
@@ -78,7 +78,7 @@ def _one_by_one(
         error = floor if all(e.grade == "exact" for e in (*kept, element)) else INEXACT_ERROR
         larger = blocks.attempt([*kept, element], error)
         if larger is None:
-            blocks.findings.rejected.append(replace(element, reason=OPEN))
+            blocks.findings.rejected.append(replace(element, reason=NOT_A_GROUP))
             continue
         found = larger
         kept.append(element)

@@ -15,7 +15,7 @@ from liegg.algebra.finite.slots import SlotGroup
 from liegg.discovery.group.candidate import Candidate, with_partner
 from liegg.discovery.group.effects import grade, mean_interval, ratio_interval
 from liegg.discovery.group.random_maps import RandomMaps, random_maps
-from liegg.discovery.group.setting import ANOTHER_SAMPLE, LARGE_SAMPLE, Setting
+from liegg.discovery.group.setting import ANOTHER_SAMPLE, LARGE_MOVED_SAMPLE, Setting
 from liegg.discovery.verification.measure import Question
 from liegg.results.group_symmetries import GroupElement
 
@@ -63,7 +63,7 @@ def effects(setting: Setting, candidates: Sequence[Candidate]) -> Effects:
     question = setting.held_out
     x, n = question.x.double(), len(question.x)
     generator = torch.Generator().manual_seed(setting.seed)
-    shuffles = LARGE_SHUFFLES if x[0].numel() >= LARGE_SAMPLE else SHUFFLES
+    shuffles = LARGE_SHUFFLES if x[0].numel() >= LARGE_MOVED_SAMPLE else SHUFFLES
     orders = [torch.randperm(n, generator=generator).to(x.device) for _ in range(shuffles)]
     displacement, changes, controls, changed = [], [], [], []
     for candidate in candidates:

@@ -46,7 +46,7 @@ COMPONENT_STARTS = 6
 EXACT_COMPONENT, INEXACT_COMPONENT = 1e-5, 0.25
 """Distance to the identity component within which exact and other elements belong to it."""
 
-FLAT = "the samples do not span the space, so that it is known on a part of it only"
+FLAT_SAMPLES = "the samples do not span the space, so that it is known on a part of it only"
 SAME_ORBIT = "on these samples it does what the continuous symmetries do"
 
 
@@ -62,7 +62,9 @@ def search_matrices(space: VectorSpace, findings: Findings) -> None:
         # Data in a plane do not say what a map does outside of it.
         findings.notes.append(Diagnosis.GROUP_FLAT_DATA(rank=moments.rank, dimension=n))
         findings.rejected += [
-            replace(element, grade="not testable", reason=FLAT) if element.counted else element
+            replace(element, grade="not testable", reason=FLAT_SAMPLES)
+            if element.counted
+            else element
             for element in judged
         ]
         return

@@ -16,7 +16,7 @@ from torch.nn.functional import pad
 from liegg.actions.finite.vectors import VectorSpace
 from liegg.algebra.finite.levenberg_marquardt import Schedule, descend
 from liegg.discovery.group.setting import Setting
-from liegg.discovery.group.starts import COMBINATIONS, Moments
+from liegg.discovery.group.starts import OUTPUT_COMBINATIONS, Moments
 from liegg.polarization.output_sketch import Outputs, combine
 from liegg.polarization.plan import Plan
 from liegg.polarization.rows import plan, polarize
@@ -27,7 +27,7 @@ FIRST_STEPS, LAST_STEPS = 14, 60
 SURVIVORS = 40
 """Starts that are polished to the end."""
 
-FEW_SAMPLES, MOST_SAMPLES = 64, 256
+FIRST_SAMPLES, LAST_SAMPLES = 64, 256
 """Samples of the first and of the last steps; at least four equations per unknown."""
 
 LARGEST_CONDITION = 1e4
@@ -159,12 +159,12 @@ def solve(
     """
     question = setting.search
     outputs: Outputs = "each"
-    if not setting.output_spaces and question.y.shape[1] > COMBINATIONS:
-        outputs = COMBINATIONS
+    if not setting.output_spaces and question.y.shape[1] > OUTPUT_COMBINATIONS:
+        outputs = OUTPUT_COMBINATIONS
     made = plan(question.model, space.action, question.x, outputs=outputs)
-    rows = question.y.shape[1] if outputs == "each" else COMBINATIONS
+    rows = question.y.shape[1] if outputs == "each" else OUTPUT_COMBINATIONS
     needed = 4 * space.action.size // rows
-    counts = max(FEW_SAMPLES, needed // 2), max(MOST_SAMPLES, needed)
+    counts = max(FIRST_SAMPLES, needed // 2), max(LAST_SAMPLES, needed)
     first, last = (Residual(setting, space, made, min(len(question.x), n)) for n in counts)
     early = _selected(polish(first, starts, FIRST_STEPS), space, moments)
     if not len(early.h):

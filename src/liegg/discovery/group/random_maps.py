@@ -15,13 +15,13 @@ from liegg.actions.finite.space import Space
 from liegg.discovery.group.setting import Setting
 from liegg.discovery.verification.follow import random_directions
 
-DIRECTIONS = 4
+RANDOM_MAPS = 4
 """Random directions."""
 
-LEVELS = (0.05, 0.3, 0.8, 1.4, 2.0)
+DISPLACEMENTS = (0.05, 0.3, 0.8, 1.4, 2.0)
 """Displacements at which they are measured, in multiples of the spread; between two of them, values are interpolated."""
 
-LENGTHS = 12
+TRIED_LENGTHS = 12
 """Lengths of each random map at which its displacement is measured, on a few samples."""
 
 MEASURED_SAMPLES = 32
@@ -65,9 +65,9 @@ def random_maps(setting: Setting, space: Space) -> RandomMaps | None:
     if not movers:
         return None
     question = setting.held_out
-    x, wanted = question.x.double(), torch.tensor(LEVELS, dtype=torch.float64)
-    change = torch.zeros(len(LEVELS), len(x), dtype=torch.float64)
-    displacement = torch.zeros(len(LEVELS), dtype=torch.float64)
+    x, wanted = question.x.double(), torch.tensor(DISPLACEMENTS, dtype=torch.float64)
+    change = torch.zeros(len(DISPLACEMENTS), len(x), dtype=torch.float64)
+    displacement = torch.zeros(len(DISPLACEMENTS), dtype=torch.float64)
     for mover in movers:
         for place, length in enumerate(
             _lengths(mover, x[:MEASURED_SAMPLES], wanted * question.spread)
@@ -88,7 +88,7 @@ def _movers(setting: Setting, space: Space) -> list[Mover]:
     """Random rotations of the slots, or random directions of the part of the action that moves this space."""
     if isinstance(space, SlotSpace):
         generator = torch.Generator().manual_seed(setting.seed)
-        shape = (DIRECTIONS, space.side, space.side)
+        shape = (RANDOM_MAPS, space.side, space.side)
         mixed = torch.randn(shape, generator=generator, dtype=torch.float64)
         return [_mixing(space, matrix) for matrix in (mixed - mixed.mT) / math.sqrt(2 * space.side)]
     stage = STAGES[space.kind]
@@ -97,7 +97,7 @@ def _movers(setting: Setting, space: Space) -> list[Mover]:
         return []
     x = setting.search.x[:MOMENT_SAMPLES].double()
     displacement = action.displacement(action.moment(x).double().cpu(), len(x))
-    directions = random_directions(displacement, DIRECTIONS, 1e-12, setting.seed)
+    directions = random_directions(displacement, RANDOM_MAPS, 1e-12, setting.seed)
     return [_along(action, setting.search.spread * direction) for direction in directions]
 
 
@@ -116,7 +116,7 @@ def _along(action: Action, direction: Float[Tensor, " g"]) -> Mover:
 
 def _lengths(mover: Mover, x: Tensor, distances: Float[Tensor, " l"]) -> list[float]:
     """Lengths at which a map displaces the samples as far as asked; the one that moved them farthest if none does."""
-    tried = [0.0, *(2.0 ** torch.linspace(-7, 2, LENGTHS, dtype=torch.float64)).tolist()]
+    tried = [0.0, *(2.0 ** torch.linspace(-7, 2, TRIED_LENGTHS, dtype=torch.float64)).tolist()]
     reached = [
         float((mover(length, x) - x).flatten(1).square().sum(1).mean().sqrt()) if length else 0.0
         for length in tried

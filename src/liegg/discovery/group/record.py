@@ -7,7 +7,7 @@ import torch
 from liegg.algebra import identify
 from liegg.algebra.finite.whole_name import TRIVIAL, whole_name
 from liegg.decision.grades import GRADES
-from liegg.discovery.group.assemble import BESIDE
+from liegg.discovery.group.assemble import BESIDE_EXACT
 from liegg.discovery.group.effects import largest_effect
 from liegg.discovery.group.grids import kept_rotations
 from liegg.discovery.group.judge import Findings
@@ -165,7 +165,7 @@ def _mirror(found: GroupSymmetries) -> GroupElement | None:
     tried = [
         one
         for one in found.rejected
-        if one.source in MIRRORS and _reverses(one) and one.reason in ("", BESIDE)
+        if one.source in MIRRORS and _reverses(one) and one.reason in ("", BESIDE_EXACT)
     ]
     return min(tried, key=lambda one: one.effect, default=None)
 

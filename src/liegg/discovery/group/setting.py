@@ -27,10 +27,10 @@ from liegg.results.symmetries import Symmetries
 SEARCHED, JUDGED, JUDGED_LARGE = 384, 384, 160
 """Most samples that are searched on and judged on; fewer large samples are judged on."""
 
-LARGE_SAMPLE = 200
+LARGE_MOVED_SAMPLE = 200
 """Numbers in a sample from which on fewer samples are judged and controls are fewer: models of images take long."""
 
-FEWEST_SAMPLES = 8
+FEWEST_GROUP_SAMPLES = 8
 """Samples below which nothing is decided."""
 
 ANOTHER_SAMPLE = 2.0
@@ -179,11 +179,11 @@ def read(
         own = _samples(function, data, SEARCHED, "data")
         other = _samples(function, held_out, JUDGED, "held_out")
     action.check(tuple(own.shape[1:]))
-    if own[0].numel() >= LARGE_SAMPLE:
+    if own[0].numel() >= LARGE_MOVED_SAMPLE:
         own, other = own[:JUDGED_LARGE], other[:JUDGED_LARGE]
-    if min(len(own), len(other)) < FEWEST_SAMPLES:
+    if min(len(own), len(other)) < FEWEST_GROUP_SAMPLES:
         raise ArgumentError(
-            f"{len(own)} samples to search on and {len(other)} to judge on: at least {FEWEST_SAMPLES} of each are needed, and "
+            f"{len(own)} samples to search on and {len(other)} to judge on: at least {FEWEST_GROUP_SAMPLES} of each are needed, and "
             "about 100 for intervals. Pass more samples."
         )
     if own.shape[1:] != other.shape[1:]:

@@ -19,7 +19,7 @@ from liegg.discovery.group.setting import Setting
 
 Starts = list[tuple[str, Float[Tensor, "n n"]]]
 
-COMBINATIONS = 4
+OUTPUT_COMBINATIONS = 4
 """Random combinations of outputs whose gradients and residuals are taken where there are more outputs."""
 
 MOST_SWAPS = 24
@@ -63,7 +63,7 @@ def moments_of(setting: Setting, space: VectorSpace) -> Moments:
         y = question.model(x)
         generator = torch.Generator().manual_seed(setting.seed)
         slopes = []
-        for _ in range(min(COMBINATIONS, y.shape[1])):
+        for _ in range(min(OUTPUT_COMBINATIONS, y.shape[1])):
             weights = torch.randn(y.shape[1], generator=generator, dtype=torch.float64).to(y)
             if y.requires_grad:
                 slope = torch.autograd.grad(
