@@ -91,7 +91,7 @@ def discover_group(
         run: how `liegg.discover` runs where `continuous` is not given.
 
     Returns:
-        The elements with their evidence, the component group, and the name of the whole group.
+        The elements with their evidence, the component group, and the name of the complete group.
 
     Raises:
         LieggError: bad data, a model that is not a function of one sample, an action without finite elements, or arguments that make
