@@ -10,7 +10,7 @@ from liegg.results.group_symmetries import GroupElement, GroupSymmetries
 from liegg.results.json_values import json_values
 from liegg.results.tables import Column, as_html, fitted, table_width, wrapped
 
-SAME = 1e-2
+SAME_MATRIX = 1e-2
 """Relative distance of the matrices of elements that are one and the same."""
 
 
@@ -99,32 +99,34 @@ def compare_groups(
         b: another one for the same kind of samples.
         names: what the two models are called.
     """
-    pairs: list[PairedElement] = []
-    mine = [one for one in (*a.elements, *a.permutations) if one.words != "identity"]
-    theirs = [one for one in (*b.elements, *b.permutations) if one.words != "identity"]
+    mine, theirs = (
+        [one for one in (*found.elements, *found.permutations) if one.words != "identity"]
+        for found in (a, b)
+    )
+    pairs = []
     for element in mine:
         other = _find(element, theirs) or _find(element, b.rejected)
         both = other is not None and other.counted
-        pairs.append(_pair(element, other, "both" if both else "a"))
+        pairs.append(_pair(element.words, "both" if both else "a", element, other))
     for element in theirs:
         if _find(element, mine) is None:
-            other = _find(element, a.rejected)
-            pair = _pair(element, other, "b")
-            pairs.append(PairedElement(pair.words, "b", pair.b, pair.a, pair.grade_b, pair.grade_a))
+            pairs.append(_pair(element.words, "b", _find(element, a.rejected), element))
     distinct = tuple({(pair.words, pair.found_in): pair for pair in pairs}.values())
     return GroupComparison(
         names, (a.name, b.name), distinct, (a.floor, b.floor), _sentence(a, b, names, distinct)
     )
 
 
-def _pair(element: GroupElement, other: GroupElement | None, found_in: str) -> PairedElement:
+def _pair(
+    words: str, found_in: str, a: GroupElement | None, b: GroupElement | None
+) -> PairedElement:
     return PairedElement(
-        element.words,
+        words,
         found_in,
-        element.effect,
-        None if other is None else other.effect,
-        element.grade,
-        "" if other is None else other.grade,
+        None if a is None else a.effect,
+        None if b is None else b.effect,
+        "" if a is None else a.grade,
+        "" if b is None else b.grade,
     )
 
 
@@ -134,7 +136,7 @@ def _find(element: GroupElement, others: Sequence[GroupElement]) -> GroupElement
         if other.kinds == element.kinds and all(
             one.shape == two.shape
             and float(torch.linalg.matrix_norm(one - two))
-            <= SAME * float(torch.linalg.matrix_norm(one))
+            <= SAME_MATRIX * float(torch.linalg.matrix_norm(one))
             for one, two in zip(element.matrices, other.matrices, strict=True)
         ):
             return other
@@ -145,16 +147,18 @@ def _sentence(
     a: GroupSymmetries, b: GroupSymmetries, names: tuple[str, str], pairs: Sequence[PairedElement]
 ) -> str:
     """The conclusion: the names of both groups, and the element that tells them apart best."""
-    if a.name == b.name and not any(pair.found_in != "both" for pair in pairs):
+    single = [pair for pair in pairs if pair.found_in != "both"]
+    if a.name == b.name and not single:
         return f"{names[0]} and {names[1]} have the same group, {a.name}."
     text = f"{names[0]} has {a.name}, {names[1]} has {b.name}"
-    single = [pair for pair in pairs if pair.found_in != "both"]
-    known = [pair for pair in single if None not in (pair.a, pair.b)]
-    if not known:
+    # The change in the model that does not have the element.
+    changes = [
+        (change, name, pair.words)
+        for pair in single
+        for change, name in [(pair.b, names[1]) if pair.found_in == "a" else (pair.a, names[0])]
+        if change is not None
+    ]
+    if not changes:
         return f"{text}."
-    pair = max(known, key=lambda one: max(one.a or 0.0, one.b or 0.0))
-    which = 1 if pair.found_in == "a" else 0
-    change = pair.b if which else pair.a
-    return (
-        f"{text}: {pair.words} changes the output of {names[which]} by {change:.2g} of its spread."
-    )
+    change, name, words = max(changes, key=lambda one: one[0])
+    return f"{text}: {words} changes the output of {name} by {change:.2g} of its spread."

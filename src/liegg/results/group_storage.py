@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from liegg._utils.arguments import checked
-from liegg._utils.diagnoses import remark_from_dict, stored_remark
+from liegg._utils.diagnoses import Remark, remark_from_dict, stored_remark
 from liegg._utils.file_set import Manifest, read_manifest, write_files
 from liegg.actions import Action
 from liegg.algebra.finite.group import FiniteGroup
@@ -18,6 +18,7 @@ from liegg.results import storage
 from liegg.results.group_symmetries import Angle, GroupElement, GroupSymmetries
 from liegg.results.json_values import json_values
 from liegg.results.record import from_record, to_record
+from liegg.results.symmetries import Symmetries
 
 FORMAT = 1
 """Version of the layout of a stored group."""
@@ -28,61 +29,40 @@ GROUP_FILES = ("group.json", "group.safetensors")
 LISTS = ("elements", "permutations", "rejected")
 """Fields that hold elements."""
 
+TEXTS = ("words", "source", "grade", "reason")
+"""Fields of an element that are text; other text stands for a number that is not finite."""
+
 
 def as_dict(found: GroupSymmetries) -> dict[str, Any]:
     """Everything as JSON values; NaN and infinities become null. Of the continuous part, its own values."""
     continuous = None if found.continuous is None else found.continuous.to_dict()
-    return json_values(_plain(found) | {"order": found.order, "continuous": continuous})
+    return json_values(_encoded(found) | {"order": found.order, "continuous": continuous})
 
 
-def _plain(found: GroupSymmetries) -> dict[str, Any]:
-    """All fields but the continuous part, as they are stored."""
-    return {
-        **{name: [_element(one) for one in getattr(found, name)] for name in LISTS},
-        "group": None if found.group is None else found.group.to_dict(),
-        "slots": None if found.slots is None else found.slots.to_dict(),
-        "shifts": list(found.shifts),
-        "angles": [_encoded(vars(angle)) for angle in found.angles],
-        "kept_rotations": None if found.kept_rotations is None else list(found.kept_rotations),
-        "name": found.name,
-        "sentence": str(found.sentence),
-        "tried": dict(found.tried),
-        "judged": found.judged,
-        "samples": list(found.samples),
-        "floor": _number(found.floor),
-        "spread": _number(found.spread),
-        "notes": [stored_remark(note) for note in found.notes],
-        "settings": found.settings,
-        "model": found.model,
-    }
-
-
-def _element(element: GroupElement) -> dict[str, Any]:
-    return _encoded(vars(element))
-
-
-def _encoded(values: dict[str, Any]) -> dict[str, Any]:
-    """Fields of a record as JSON values that come back exactly."""
-    return {name: _value(value) for name, value in values.items()}
+def _encoded(record: GroupSymmetries | GroupElement | Angle) -> dict[str, Any]:
+    """Fields of a record but the continuous part, as JSON values that come back exactly."""
+    return {name: _value(value) for name, value in vars(record).items() if name != "continuous"}
 
 
 def _value(value: Any) -> Any:
+    if isinstance(value, Remark):
+        return stored_remark(value)
+    if isinstance(value, GroupElement | Angle):
+        return _encoded(value)
+    if isinstance(value, FiniteGroup | SlotGroup):
+        return value.to_dict()
     if isinstance(value, Tensor):
         return value.tolist()
     if isinstance(value, tuple):
         return [_value(entry) for entry in value]
-    return _number(value) if isinstance(value, float) else value
-
-
-def _number(value: float) -> float | str:
-    """A number; NaN and infinities as text, which JSON has no numbers for."""
-    return value if math.isfinite(value) else str(value)
+    # JSON has no NaN and no infinities.
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def group_files(found: GroupSymmetries) -> dict[str, bytes]:
     """The files of a stored group."""
     record, arrays = (None, {}) if found.continuous is None else to_record(found.continuous)
-    stored = {"format": FORMAT, **_plain(found), "continuous": record}
+    stored = {"format": FORMAT, **_encoded(found), "continuous": record}
     # A file of safetensors holds at least one array.
     arrays = arrays or {"none": torch.zeros(1)}
     return storage.pair_of_files(GROUP_FILES, stored, arrays)
@@ -130,60 +110,41 @@ def load_group(
         if stored is not None:
             output_action = None if stored["output_action"] is None else output_action
             own = from_record(stored, arrays, action=action, output_action=output_action)
-        return _from_plain(record, own)
+        return _decoded_group(record, own)
 
 
-def _from_plain(record: dict[str, Any], continuous: Any) -> GroupSymmetries:
-    group, slots, kept = (record[key] for key in ("group", "slots", "kept_rotations"))
-    return GroupSymmetries(
-        **{name: tuple(map(_decoded_element, record[name])) for name in LISTS},
-        group=None if group is None else FiniteGroup.from_dict(group),
-        slots=None if slots is None else SlotGroup.from_dict(slots),
-        shifts=tuple(record["shifts"]),
-        angles=tuple(Angle(**_decoded(angle)) for angle in record["angles"]),
-        kept_rotations=None if kept is None else (kept[0], kept[1]),
-        continuous=continuous,
-        notes=tuple(map(remark_from_dict, record["notes"])),
-        samples=tuple(record["samples"]),
-        floor=float(record["floor"]),
-        spread=float(record["spread"]),
-        **{
-            name: record[name]
-            for name in ("name", "sentence", "tried", "judged", "settings", "model")
-        },
-    )
-
-
-def _decoded(values: dict[str, Any]) -> dict[str, Any]:
-    """Numbers that were written as text, and pairs."""
-    return {
-        name: tuple(map(float, value))
-        if isinstance(value, list)
-        else float(value)
-        if isinstance(value, str)
-        else value
-        for name, value in values.items()
+def _decoded_group(record: dict[str, Any], continuous: Symmetries | None) -> GroupSymmetries:
+    """Read what `_encoded` wrote; other keys are left out."""
+    values: dict[str, Any] = {
+        **{f.name: record[f.name] for f in fields(GroupSymmetries) if f.name != "continuous"},
+        **{name: tuple(_decoded(GroupElement, one) for one in record[name]) for name in LISTS},
+        "angles": tuple(_decoded(Angle, angle) for angle in record["angles"]),
+        "group": record["group"] and FiniteGroup.from_dict(record["group"]),
+        "slots": record["slots"] and SlotGroup.from_dict(record["slots"]),
+        "shifts": tuple(record["shifts"]),
+        "kept_rotations": record["kept_rotations"] and tuple(record["kept_rotations"]),
+        "continuous": continuous,
+        "samples": tuple(record["samples"]),
+        "floor": float(record["floor"]),
+        "spread": float(record["spread"]),
+        "notes": tuple(map(remark_from_dict, record["notes"])),
     }
+    return GroupSymmetries(**values)
 
 
-def _decoded_element(values: dict[str, Any]) -> GroupElement:
-    known = {field.name for field in fields(GroupElement)}
-    texts = ("words", "source", "grade", "reason")
-    decoded: dict[str, Any] = {}
-    for name, value in values.items():
-        if name not in known:
-            continue
-        if name in ("matrices", "output_matrices"):
-            decoded[name] = tuple(torch.tensor(one, dtype=torch.float64) for one in value)
-        elif name in ("kinds", "output_kinds"):
-            decoded[name] = tuple(value)
-        elif name == "interval":
-            decoded[name] = tuple(map(float, value))
-        elif isinstance(value, str) and name not in texts:
-            decoded[name] = float(value)
-        else:
-            decoded[name] = value
-    return GroupElement(**decoded)
+def _decoded(kind: type[Any], record: dict[str, Any]) -> Any:
+    """An element or an angle; other keys are left out."""
+    names = {field.name for field in fields(kind)} & record.keys()
+    return kind(**{name: _field(name, record[name]) for name in names})
+
+
+def _field(name: str, value: Any) -> Any:
+    """A field with matrices, tuples, and numbers that were written as text."""
+    if name.endswith("matrices"):
+        return tuple(torch.tensor(one, dtype=torch.float64) for one in value)
+    if isinstance(value, list):
+        return tuple(value) if name.endswith("kinds") else tuple(map(float, value))
+    return float(value) if isinstance(value, str) and name not in TEXTS else value
 
 
 def has_group(folder: Path) -> bool:

@@ -93,7 +93,7 @@ class GroupSymmetries:
         elements: one per component of the group on the vectors, channels or the grid, identity first; they are closed under
             multiplication up to the identity component.
         permutations: generators of the permutations of slots, with their evidence.
-        rejected: elements that were tried and are no symmetries, or not testable; nearest first.
+        rejected: elements that were tried and are not symmetries, or not testable; nearest first.
         group: the component group of matrices; None if nothing but slots was searched.
         slots: permutations of slots; None if there are none to permute.
         shifts: for every axis of a grid, the smallest circular shift that is a symmetry, in places; 0 for none.
@@ -101,7 +101,7 @@ class GroupSymmetries:
         kept_rotations: largest k such that rotations by multiples of 360°/k return the output, and the largest effect among them; None
             if there is none beyond the exact ones.
         continuous: the continuous symmetries, of which the identity component consists; None if there are none to search.
-        name: of the whole group, such as "O(3) ⋉ R³ × S₄".
+        name: of the complete group, such as "O(3) ⋉ R³ × S₄".
         sentence: the finding in one sentence.
         tried: number of elements by where they come from.
         judged: number of elements judged on held-out samples.

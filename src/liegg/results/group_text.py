@@ -17,7 +17,7 @@ from liegg.results.tables import (
 )
 
 SHOWN_REJECTED = 5
-"""Elements that are no symmetries in the table; the others are counted."""
+"""Rejected elements that the table lists; the others are counted."""
 
 
 def table(found: GroupSymmetries, *, width: int | None = None) -> str:

@@ -2,8 +2,11 @@
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
+
+from liegg.algebra.finite.multiplication import generating_set
 
 
 def plane(angle: float) -> Tensor:
@@ -111,3 +114,15 @@ def noisy(matrices: Tensor, size: float, seed: int) -> Tensor:
     error = torch.randn(matrices.shape, generator=generator, dtype=torch.float64)
     scale = torch.linalg.matrix_norm(matrices) / torch.linalg.matrix_norm(error)
     return matrices + size * scale[:, None, None] * error
+
+
+def is_group(table) -> bool:
+    """Whether a table is that of a group with the identity first."""
+    m = len(table)
+    every = np.arange(m)
+    if table.shape != (m, m) or not m or (table[0] != every).any() or (table[:, 0] != every).any():
+        return False
+    if (np.sort(table, 0) != every[:, None]).any() or (np.sort(table, 1) != every).any():
+        return False
+    # Light's test: associativity for the middle elements that generate the table suffices.
+    return all((table[table[:, g]] == table[:, table[g]]).all() for g in generating_set(table))

@@ -9,8 +9,7 @@ import torch
 from algebra.finite.groups import about, plane, signs
 from liegg._utils.errors import ArgumentError
 from liegg.algebra.finite import element_words
-from liegg.algebra.finite.axis_words import monomial_words
-from liegg.algebra.finite.element_words import degrees
+from liegg.algebra.finite.element_words import degrees, monomial_words
 
 ROOT = math.sqrt(2)
 SWAP = torch.tensor([[0.0, ROOT], [1 / ROOT, 0.0]]).double()

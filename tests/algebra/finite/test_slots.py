@@ -2,7 +2,6 @@
 
 import json
 import math
-from itertools import permutations
 
 import numpy as np
 import pytest
@@ -72,10 +71,7 @@ def test_orders_against_enumeration(generators):
         elements = products
     group = permutation_group(generators, n)
     assert group.order == len(elements)
-    chain = Chain(generators, n)
-    assert chain.order == len(elements)
-    if n <= 4:
-        assert all((one in chain) == (one in elements) for one in permutations(range(n)))
+    assert Chain(generators, n).order == len(elements)
 
 
 def test_a_random_permutation_of_many_slots_keeps_the_group():

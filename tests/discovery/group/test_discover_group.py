@@ -202,7 +202,19 @@ def test_members_of_a_set_permute_with_their_outputs():
     ],
 )
 def test_cycles_blocks_and_even_permutations(model, n, name):
-    assert liegg.discover_group(model, normal(300, n), Slots()).name == name
+    found = liegg.discover_group(model, normal(300, n), Slots())
+    assert found.name == name
+    judged = [
+        tuple(one.matrix.argmax(1).tolist()) for one in (*found.permutations, *found.rejected)
+    ]
+    assert len(set(judged)) == len(judged)  # a permutation that two rules propose is tried once
+
+
+def test_words_are_those_of_the_space_that_an_element_acts_on():
+    found = liegg.discover_group(network(3), normal(100, 3), liegg.Linear(3), starts=0)
+    half_turns = {one.words for one in found.rejected if one.words.startswith("rotation by 180°")}
+    # diag(−1, −1, 1) is a map of space, not an affine map of the plane.
+    assert {f"rotation by 180° about {axis}" for axis in ("x₁", "x₂", "x₃")} <= half_turns
 
 
 SET = SetNetwork(1)

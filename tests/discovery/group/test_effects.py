@@ -40,9 +40,8 @@ def test_few_samples_have_no_interval_and_infinite_changes_no_end():
     assert mean_interval(0 * ones, 0.95) == Interval(0.0, 0.0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("effect", "defect", "wanted"),
-    [
+def test_grades_need_a_small_defect_and_a_small_effect():
+    for effect, defect, wanted in [
         (1e-15, 1e-9, "exact"),
         (0.02, 5e-4, "strong"),
         (0.2, 5e-4, "approximate"),
@@ -51,10 +50,8 @@ def test_few_samples_have_no_interval_and_infinite_changes_no_end():
         (0.5, 0.02, "weak"),
         (1.4, 1.0, "none"),
         (2.0, 1e-3, "none"),
-    ],
-)
-def test_grades_need_a_small_defect_and_a_small_effect(effect, defect, wanted):
-    assert grade(effect, Interval(defect, defect, defect), 1e-12, Thresholds()) == wanted
+    ]:
+        assert grade(effect, Interval(defect, defect, defect), 1e-12, Thresholds()) == wanted
 
 
 def test_the_upper_end_of_the_interval_decides():

@@ -4,10 +4,9 @@ import torch
 
 import liegg
 from liegg.actions.finite.vectors import VectorSpace
-from liegg.decision.thresholds import Thresholds
 from liegg.discovery.group.polish import Residual, polish
 from liegg.discovery.group.setting import Setting, rounding_floor
-from liegg.discovery.group.starts import axis_starts, random_starts, spectral_starts
+from liegg.discovery.group.starts import Moments, axis_starts, random_starts, spectral_starts
 from liegg.discovery.verification.measure import Question
 from liegg.inputs.model import eval_view
 from liegg.inputs.probe import probe
@@ -22,7 +21,7 @@ def setting_of(function, x, action, output_action=None):
     with eval_view(function) as model:
         question = Question(probe(model, x), action, output_action, x)
     outputs = () if output_action is None else output_action.spaces(question.model.output_shape)
-    return Setting(question, question, outputs, Thresholds(), 0)
+    return Setting(question, question, outputs)
 
 
 def residual_of(function, x, action, output_action=None):
@@ -44,11 +43,10 @@ def test_the_jacobian_is_the_derivative_along_left_multiplication():
         h = torch.eye(side, dtype=torch.float64)
         h[:-1, :-1] += 0.3 * normal(side - 1, side - 1)
         values, rows = residual(h[None])
-        assert rows is not None
         step = 1e-6 * torch.eye(action.size, dtype=torch.float64)
         moved = torch.linalg.matrix_exp(action.matrices(step)) @ h
         back = torch.linalg.matrix_exp(action.matrices(-step)) @ h
-        slopes = (residual(moved, rows=False)[0] - residual(back, rows=False)[0]) / 2e-6
+        slopes = (residual(moved)[0] - residual(back)[0]) / 2e-6
         assert torch.allclose(slopes.mT, rows[0], rtol=1e-6, atol=1e-6)
         assert values.shape == (1, 40)
 
@@ -75,13 +73,16 @@ def test_the_outputs_own_matrix_is_eliminated():
 
 def test_random_starts_lie_in_both_components_and_preserve_their_metric():
     metric = torch.diag(torch.tensor([4.0, 1.0, 0.25], dtype=torch.float64))
-    h = random_starts(32, [metric], torch.Generator().manual_seed(0))
+    moments = Moments(torch.zeros(3).double(), metric, 0 * metric)
+    h = random_starts(32, moments, torch.Generator().manual_seed(0))
     signs = torch.linalg.det(h).sign()
     assert int((signs > 0).sum()) == 16
-    orthogonal = h[[k for k in range(32) if k % 8 < 6]]
-    assert torch.allclose(
-        orthogonal @ metric @ orthogonal.mT, metric.expand_as(orthogonal), atol=1e-10
-    )
+    # Two of four preserve the metric of the coordinates, two that of the data; every fourth pair neither.
+    for which, own in enumerate((torch.eye(3).double(), metric)):
+        orthogonal = h[[k for k in range(32) if k % 8 < 6 and k // 2 % 2 == which]]
+        assert len(orthogonal) >= 8
+        moved = orthogonal @ own @ orthogonal.mT
+        assert torch.allclose(moved, own.expand_as(moved), atol=1e-10)
 
 
 def test_structured_starts_are_distinct_and_commute_with_the_moments():
@@ -90,7 +91,7 @@ def test_structured_starts_are_distinct_and_commute_with_the_moments():
     a, b = normal(3, 3), normal(3, 3, seed=1)
     moment, gradients = a @ a.mT, b @ b.mT
     product = moment @ gradients
-    for _, h in spectral_starts(moment, gradients):
+    for _, h in spectral_starts(Moments(torch.zeros(3).double(), moment, gradients)):
         assert torch.allclose(h @ product, product @ h, atol=1e-8 * float(product.norm()))
         assert torch.allclose(h @ h, torch.eye(3, dtype=torch.float64), atol=1e-8)
 

@@ -1,1 +1,1 @@
-"""Finite elements: matrices, grid motions and permutations that move whole samples at once."""
+"""Finite elements: matrices, grid motions and permutations that move complete samples."""

@@ -18,10 +18,7 @@ from liegg.algebra.finite.multiplication import (
 )
 from liegg.algebra.words.wording import SUBSCRIPTS
 
-LARGEST_TABLE = 2000
-"""Largest order of a group in the catalogue."""
-
-SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+TO_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 """Digits of exponents."""
 
 Named = tuple[str, Callable[[], Table]]
@@ -161,7 +158,7 @@ def abelian_name(factors: Sequence[int]) -> str:
         return label("C", factors[0])
     twos = sum(factor == 2 for factor in factors)
     names = [label("C", factor) for factor in reversed(factors) if factor != 2]
-    power = str(twos).translate(SUPERSCRIPTS) if twos > 1 else ""
+    power = str(twos).translate(TO_SUPERSCRIPTS) if twos > 1 else ""
     return " × ".join([*names, *([f"Z₂{power}"] if twos else [])])
 
 
@@ -239,5 +236,5 @@ def metacyclic_groups(order: int) -> Iterator[Named]:
         n = order // m
         for power in range(2, n):
             if np.gcd(power, n) == 1 and pow(power, m, n) == 1:
-                words = f"{label('C', n)} ⋊ {label('C', m)} (b a b⁻¹ = a{str(power).translate(SUPERSCRIPTS)})"
+                words = f"{label('C', n)} ⋊ {label('C', m)} (b a b⁻¹ = a{str(power).translate(TO_SUPERSCRIPTS)})"
                 yield words, lambda n=n, m=m, power=power: semidirect(n, m, power)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -9,16 +10,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.arguments import checked
-from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError
-from liegg.algebra.finite.compact import Exact, close_compact
+from liegg.algebra.finite.compact import close_compact, roots
 from liegg.algebra.finite.component_words import component_words
-from liegg.algebra.finite.components import Components, close_components
+from liegg.algebra.finite.components import close_components
 from liegg.algebra.finite.element_words import element_words
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.multiplication import conjugacy_classes, element_orders
 from liegg.algebra.finite.names import table_name
 from liegg.algebra.finite.point_groups import WITH_INVERSION, schoenflies
+from liegg.algebra.finite.products import Closed, NotClosed
 from liegg.algebra.subspace import orthonormal
 from liegg.algebra.words.wording import coordinate_names
 
@@ -88,55 +89,54 @@ def close(
             f"the algebra has matrices of size {span.shape[1]}, the elements of size {n}; "
             "expected the same."
         )
-    how = {"tolerance": tolerance, "limit": limit}
-    closed = (
-        close_components(matrices, span, homogeneous=homogeneous, **how)
-        if len(span)
-        else close_compact(matrices, **how)
-    )
     about = {
         "dimension": len(span),
         "coordinates": names,
         "homogeneous": homogeneous,
         "tolerance": tolerance,
     }
-    if isinstance(closed, Remark):
+    try:
+        if len(span):
+            closed = close_components(
+                matrices, span, tolerance=tolerance, limit=limit, homogeneous=homogeneous
+            )
+        else:
+            closed = close_compact(matrices, tolerance=tolerance, limit=limit)
+    except NotClosed as failure:
         return FiniteGroup(
             elements=matrices,
             table=torch.zeros(0, 0, dtype=torch.long),
             name=NOT_CLOSED,
             abstract="",
             schoenflies="",
-            words=tuple(_words(matrix, None, names, homogeneous, tolerance) for matrix in matrices),
+            words=_words(matrices, None, about, tolerance),
             sources=(),
             frame=None,
-            reason=closed,
+            reason=failure.reason,
             **about,
         )
-    return _named(closed, span, about)
+    return _named(_sorted(closed), span, about)
 
 
-def _named(closed: Exact | Components, span: Tensor, about: dict) -> FiniteGroup:
+def _named(closed: Closed, span: Tensor, about: dict[str, Any]) -> FiniteGroup:
     """The record of a closed group, with its name and words."""
-    closed = _sorted(closed)
-    abstract = table_name(closed.table)
-    names, homogeneous = about["coordinates"], about["homogeneous"]
-    frame = closed.frame if isinstance(closed, Exact) else None
-    point = ""
-    n = closed.elements.shape[1] - homogeneous
+    abstract, point = table_name(closed.table), ""
+    n = closed.elements.shape[1] - about["homogeneous"]
     # Modulo translations alone, the linear parts are a finite group themselves.
-    finite = frame is not None or not bool((span[:, :n, :n].abs() > 1e-9).any())
-    if not finite:
-        words = component_words(closed.elements, span, coordinates=names, homogeneous=homogeneous)
-    else:
-        tolerance = max(1e-6, 2 * about["tolerance"])
-        axes = _linear_frame(closed.elements[:, :n, :n])
-        words = tuple(
-            _words(matrix, axes, names, homogeneous, tolerance) for matrix in closed.elements
-        )
+    if closed.frame is not None or not bool((span[:, :n, :n].abs() > 1e-9).any()):
+        linear = closed.elements[:, :n, :n]
+        _, axes = roots((linear.mT @ linear).mean(0))  # coordinates in which they are orthogonal
+        words = _words(closed.elements, axes, about, max(1e-6, 2 * about["tolerance"]))
         if n == 3:
-            inside = torch.linalg.inv(axes) @ closed.elements[:, :3, :3] @ axes
+            inside = torch.linalg.inv(axes) @ linear @ axes
             point = schoenflies(inside.numpy(), closed.table)
+    else:
+        words = component_words(
+            closed.elements,
+            span,
+            coordinates=about["coordinates"],
+            homogeneous=about["homogeneous"],
+        )
     return FiniteGroup(
         elements=closed.elements,
         table=torch.from_numpy(np.ascontiguousarray(closed.table)),
@@ -145,12 +145,12 @@ def _named(closed: Exact | Components, span: Tensor, about: dict) -> FiniteGroup
         schoenflies=point,
         words=words,
         sources=closed.sources,
-        frame=frame,
+        frame=closed.frame,
         **about,
     )
 
 
-def _sorted(closed: Exact | Components) -> Exact | Components:
+def _sorted(closed: Closed) -> Closed:
     """The same group with its elements in an order that does not depend on the generators.
 
     The identity, then rotations before reflections, each by order, size of class, trace and entries.
@@ -176,22 +176,11 @@ def _sorted(closed: Exact | Components) -> Exact | Components:
     )
 
 
-def _linear_frame(linear: Float[Tensor, "m n n"]) -> Float[Tensor, "n n"]:
-    """Coordinates in which the linear parts of a finite group are orthogonal."""
-    values, vectors = torch.linalg.eigh((linear.mT @ linear).mean(0))
-    return (vectors / values.sqrt()) @ vectors.mT
-
-
 def _words(
-    matrix: Tensor,
-    frame: Tensor | None,
-    names: tuple[str, ...] | None,
-    homogeneous: bool,
-    tolerance: float,
-) -> str:
-    return element_words(
-        matrix, coordinates=names, homogeneous=homogeneous, frame=frame, tolerance=tolerance
-    )
+    elements: Float[Tensor, "m n n"], frame: Tensor | None, about: dict[str, Any], tolerance: float
+) -> tuple[str, ...]:
+    how = {name: about[name] for name in ("coordinates", "homogeneous")}
+    return tuple(element_words(h, frame=frame, tolerance=tolerance, **how) for h in elements)
 
 
 def _checked_elements(elements: Tensor, homogeneous: bool) -> Float[Tensor, "k n n"]:

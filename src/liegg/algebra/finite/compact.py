@@ -8,16 +8,15 @@ $\rho(g) \leftarrow \frac1m \sum_h \rho(gh)\,\rho(h)^{-1}$ converges quadratical
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.diagnoses import Diagnosis
 from liegg.algebra.finite.multiplication import Table, element_orders
-from liegg.algebra.finite.products import breadth_first, distinct
+from liegg.algebra.finite.products import Closed, NotClosed, Products, breadth_first
 
 LARGEST_FORM_CONDITION = 1e8
 """Condition number of the preserved form above which the matrices are not those of a finite group."""
@@ -28,45 +27,28 @@ LARGEST_DENSE = 20
 MOST_AVERAGES = 2000
 """Means for the form of larger matrices."""
 
-SAME = 2.0
+SAME_PRODUCT = 2.0
 """Distance of two equal elements over the sum of their expected errors."""
 
 LARGEST_CHANGE = 1.5
 """Root mean square relative distance of the given matrices to their elements of the exact group, over the tolerance."""
 
-APART = 3.0
+DISTINCT_RATIO = 3.0
 """Least ratio of the distances of unequal and of equal elements."""
 
 LARGEST_DISTANCE = 0.5
 """Largest distance at which two elements may still count as equal."""
 
-ITERATIONS = 12
+EXACT_AVERAGES = 12
 """Averages over the group that make it exact; three or four suffice."""
 
 FRAME_STEPS = 8
 """Gauss–Newton steps for the frame."""
 
-SHARES = ((6, 1.0), (12, 0.1), (math.inf, 0.02))
+BELIEVED_SHARES = ((6, 1.0), (12, 0.1), (math.inf, 0.02))
 r"""An element of order k is believed if k² times the error of its angle is at most a share, by the order: every angle is within
 $2\pi/(\sqrt5\,k^2)$ of some multiple of $2\pi/k$, so that a closer fit has to be shown; less so for usual orders. Of random angles
 about one in a hundred passes."""
-
-
-@dataclass(frozen=True, eq=False)
-class Exact:
-    """A finite group of matrices.
-
-    Attributes:
-        elements: float64, the identity first.
-        table: numbers of the products.
-        frame: coordinates as columns in which the elements are orthogonal.
-        sources: number of the element that each given matrix is.
-    """
-
-    elements: Float[Tensor, "m n n"]
-    table: Table
-    frame: Float[Tensor, "n n"]
-    sources: tuple[int, ...]
 
 
 def positive_form(
@@ -118,61 +100,62 @@ def _positive(form: Float[Tensor, "n n"]) -> Float[Tensor, "n n"] | None:
     return form if float(values[0]) * LARGEST_FORM_CONDITION > float(values[-1]) else None
 
 
-def close_compact(
-    matrices: Float[Tensor, "k n n"], *, tolerance: float, limit: int
-) -> Exact | Remark:
-    """The finite group that matrices generate; a remark that says why if they generate none.
+def roots(form: Float[Tensor, "n n"]) -> tuple[Float[Tensor, "n n"], Float[Tensor, "n n"]]:
+    """The square root of a positive form and its inverse; directions with hardly any of it count as 1e-8 of the largest."""
+    values, axes = torch.linalg.eigh(form)
+    values = values.clamp_min(1e-8 * (float(values[-1]) or 1.0)).sqrt()
+    return (axes * values) @ axes.mT, (axes / values) @ axes.mT
+
+
+def close_compact(matrices: Float[Tensor, "k n n"], *, tolerance: float, limit: int) -> Closed:
+    """The finite group that matrices generate.
 
     Args:
         matrices: invertible.
         tolerance: relative error of each matrix.
         limit: largest order.
+
+    Raises:
+        NotClosed: they do not clearly generate one.
     """
     one = torch.eye(matrices.shape[1]).to(matrices)
     if not len(matrices):
-        return Exact(one[None], np.zeros((1, 1), dtype=np.int64), one, ())
+        return Closed(one[None], np.zeros((1, 1), dtype=np.int64), (), one)
     form = positive_form(matrices, tolerance)
     if form is None:
-        return Diagnosis.GROUP_UNBOUNDED()
-    values, vectors = torch.linalg.eigh(form)
-    root = (vectors * values.sqrt()) @ vectors.mT
-    frame = torch.linalg.inv(root)
+        raise NotClosed(Diagnosis.GROUP_UNBOUNDED())
+    root, frame = roots(form)
     inside = root @ matrices @ frame
     skew = float(torch.linalg.matrix_norm(inside.mT @ inside - one, 2).max())
     error = max(tolerance, skew, 1e-13)
-    if 2 * SAME * error > LARGEST_DISTANCE:
-        return Diagnosis.GROUP_INACCURATE(distance=error)
+    if 2 * SAME_PRODUCT * error > LARGEST_DISTANCE:
+        raise NotClosed(Diagnosis.GROUP_INACCURATE(distance=error))
     left, _, right = torch.linalg.svd(inside)
     polar = left @ right  # the nearest orthogonal matrices
 
     def locate(
         products: Tensor, known: Tensor, lengths: Int[Tensor, " m"], length: int
-    ) -> Int[Tensor, " k"] | Remark:
-        allowed = SAME * error * (length + lengths).to(known)
+    ) -> Int[Tensor, " k"]:
+        allowed = SAME_PRODUCT * error * (length + lengths).to(known)
         apart = distances(products, known) / allowed
         nearest, places = apart.min(1)
         if (
-            bool(((nearest > 1) & (nearest < APART)).any())
-            or length * SAME * error > LARGEST_DISTANCE
+            bool(((nearest > 1) & (nearest < DISTINCT_RATIO)).any())
+            or length * SAME_PRODUCT * error > LARGEST_DISTANCE
         ):
-            return Diagnosis.GROUP_INACCURATE(distance=error)
+            raise NotClosed(Diagnosis.GROUP_INACCURATE(distance=error))
         return torch.where(nearest <= 1, places, -1)
 
-    steps = distinct(polar, locate)
-    products = steps if isinstance(steps, Remark) else breadth_first(steps, locate, limit=limit)
-    if isinstance(products, Remark):
-        return products
-    chance = coincidence(products.elements, products.table, products.lengths)
-    if chance is not None:
-        return chance
+    products = breadth_first(polar, locate, limit=limit)
+    check_angles(products)
     elements = exact(products.elements, products.table)
     places = distances(polar, elements).argmin(1)
     change, frame = fit_frame(matrices, elements[places], frame)
     if change > LARGEST_CHANGE * max(tolerance, 1e-11):
-        return Diagnosis.GROUP_INACCURATE(distance=change)
+        raise NotClosed(Diagnosis.GROUP_INACCURATE(distance=change))
     elements = frame @ elements @ torch.linalg.inv(frame)
     elements[0] = one
-    return Exact(elements, products.table, frame, tuple(places.tolist()))
+    return Closed(elements, products.table, tuple(places.tolist()), frame)
 
 
 def fit_frame(
@@ -225,7 +208,7 @@ def exact(elements: Float[Tensor, "m n n"], table: Table) -> Float[Tensor, "m n 
     """
     m, n, _ = elements.shape
     index = torch.from_numpy(table)
-    for _ in range(ITERATIONS):
+    for _ in range(EXACT_AVERAGES):
         inverse = elements.mT.reshape(m * n, n)
         mean = torch.stack(
             [elements[row].permute(1, 0, 2).reshape(n, m * n) @ inverse for row in index]
@@ -244,21 +227,18 @@ def believed_share(order: int) -> float:
     >>> believed_share(4), believed_share(8), believed_share(100)
     (1.0, 0.1, 0.02)
     """
-    return next(share for largest, share in SHARES if order <= largest)
+    return next(share for largest, share in BELIEVED_SHARES if order <= largest)
 
 
-def coincidence(
-    elements: Float[Tensor, "m n n"], table: Table, lengths: Int[Tensor, " m"]
-) -> Remark | None:
-    """Whether the angle of some element may be of its order by chance; None if all are believed."""
-    angles = torch.linalg.eigvals(elements).angle() / (2 * math.pi)
-    orders = torch.from_numpy(element_orders(table)).to(angles)
+def check_angles(products: Products) -> None:
+    """Refuse a group if the angle of some element may be of its order by chance."""
+    angles = torch.linalg.eigvals(products.elements).angle() / (2 * math.pi)
+    orders = torch.from_numpy(element_orders(products.table)).to(angles)
     turns = angles * orders[:, None]
-    error = (turns - turns.round()).abs().amax(1) / orders * (2 * math.pi) / lengths.clamp_min(1)
+    lengths = products.lengths.clamp_min(1)
+    error = (turns - turns.round()).abs().amax(1) / orders * (2 * math.pi) / lengths
     allowed = torch.tensor([believed_share(int(order)) for order in orders]).to(error)
-    doubtful = (orders.square() * error / allowed).argmax()
-    if float(orders[doubtful] ** 2 * error[doubtful]) <= float(allowed[doubtful]):
-        return None
-    return Diagnosis.GROUP_BY_CHANCE(
-        order=int(orders[doubtful]), error=math.degrees(float(error[doubtful]))
-    )
+    worst = (orders.square() * error / allowed).argmax()
+    order, size = int(orders[worst]), float(error[worst])
+    if order**2 * size > float(allowed[worst]):
+        raise NotClosed(Diagnosis.GROUP_BY_CHANCE(order=order, error=math.degrees(size)))

@@ -1,43 +1,29 @@
 """The components of a Lie group: matrices closed under multiplication, modulo the identity component."""
 
-from collections.abc import Iterator
+import itertools
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg.algebra.finite.compact import APART, SAME, believed_share
+from liegg._utils.diagnoses import Diagnosis
+from liegg.algebra.finite.compact import DISTINCT_RATIO, SAME_PRODUCT, believed_share
 from liegg.algebra.finite.membership import distance, nearest_to_identity, polished, violation
-from liegg.algebra.finite.multiplication import Table, element_orders
-from liegg.algebra.finite.products import Products, breadth_first, distinct
+from liegg.algebra.finite.multiplication import element_orders
+from liegg.algebra.finite.products import Closed, NotClosed, Products, breadth_first
 from liegg.algebra.forms.commutant import invariant_subspaces
 from liegg.algebra.forms.forms import Forms, preserved_forms
 from liegg.algebra.forms.frame import standard_frame
 from liegg.algebra.subspace import orthonormal
 
-ROUNDING = 1e-7
+SAME_COSET = 1e-7
 """Distance at which a coset is that of the identity, for exact matrices."""
 
-MOST_SUBSPACES = 5
-"""Invariant subspaces whose signs are tried in all combinations."""
-
-
-@dataclass(frozen=True, eq=False)
-class Components:
-    """The components of a group.
-
-    Attributes:
-        elements: one element of each component, the identity first.
-        table: numbers of the products.
-        sources: number of the component of each given matrix.
-    """
-
-    elements: Float[Tensor, "m n n"]
-    table: Table
-    sources: tuple[int, ...]
+MOST_PATTERNS = 6
+"""Largest number of signs of which all patterns are tried; above it one sign, all but one, and all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,26 +44,26 @@ class Cosets:
 
     def locate(
         self, products: Tensor, known: Tensor, lengths: Int[Tensor, " m"], length: int
-    ) -> Int[Tensor, " k"] | Remark:
+    ) -> Int[Tensor, " k"]:
         """Which of the known components products are in; -1 for new ones."""
         places = []
         for product in products:
             allowed = self.allowed(length + int(lengths.max()))
             apart = self.distances(torch.linalg.inv(known) @ product, allowed)
             nearest, place = apart.min(0)
-            if allowed < float(nearest) < APART * allowed:
-                return Diagnosis.GROUP_INACCURATE(distance=float(nearest))
+            if allowed < float(nearest) < DISTINCT_RATIO * allowed:
+                raise NotClosed(Diagnosis.GROUP_INACCURATE(distance=float(nearest)))
             places.append(int(place) if float(nearest) <= allowed else -1)
         return torch.tensor(places, dtype=torch.long)
 
     def allowed(self, length: int) -> float:
         """Distance of a product of some matrices to its component."""
-        return max(SAME * self.error * length, ROUNDING)
+        return max(SAME_PRODUCT * self.error * length, SAME_COSET)
 
     def distances(self, matrices: Float[Tensor, "k n n"], allowed: float) -> Float[Tensor, " k"]:
         """Distances of matrices to the identity component; infinite where invariants rule it out."""
         apart = torch.full((len(matrices),), torch.inf).to(matrices)
-        possible = (violation(matrices, self.forms) <= APART * allowed).nonzero().flatten()
+        possible = (violation(matrices, self.forms) <= DISTINCT_RATIO * allowed).nonzero().flatten()
         for starts in ({"starts": 0}, {}):
             if not len(possible):
                 break
@@ -109,8 +95,8 @@ def close_components(
     tolerance: float,
     limit: int,
     homogeneous: bool = False,
-) -> Components | Remark:
-    """The group of components that matrices generate; a remark that says why if that is not clear.
+) -> Closed:
+    """The group of components that matrices generate.
 
     Args:
         matrices: invertible.
@@ -118,6 +104,9 @@ def close_components(
         tolerance: relative error of each matrix.
         limit: largest number of components.
         homogeneous: whether the matrices are affine maps in homogeneous form.
+
+    Raises:
+        NotClosed: the group is not clear.
     """
     span = orthonormal(algebra)
     condition = float(torch.linalg.cond(matrices).max()) if len(matrices) else 1.0
@@ -127,42 +116,30 @@ def close_components(
         simple_elements(span, homogeneous=homogeneous),
         tolerance * condition,
     )
-    outside = leaves_algebra(matrices, span, cosets.allowed(2) * condition)
-    if outside is not None:
-        return outside
+    _check_normalises(matrices, span, cosets.allowed(2) * condition)
     own = cosets.represent(matrices) if len(matrices) else matrices
-    steps = distinct(own, cosets.locate)
-    if isinstance(steps, Remark):
-        return steps
-    products = breadth_first(steps, cosets.locate, limit=limit, represent=cosets.represent)
-    if isinstance(products, Remark):
-        return products
-    chance = _coincidence(products, cosets)
+    products = breadth_first(own, cosets.locate, limit=limit, represent=cosets.represent)
+    _check_powers(products, cosets)
     sources = cosets.locate(own, products.elements, products.lengths, 1)
-    if chance is not None:
-        return chance
-    if isinstance(sources, Remark):
-        return sources
-    return Components(products.elements, products.table, tuple(sources.tolist()))
+    return Closed(products.elements, products.table, tuple(sources.tolist()))
 
 
-def leaves_algebra(
+def _check_normalises(
     matrices: Float[Tensor, "k n n"], span: Float[Tensor, "d n n"], allowed: float
-) -> Remark | None:
-    """A remark on the first matrix that does not take the algebra to itself by conjugation."""
+) -> None:
+    """Refuse matrices that do not take the algebra to itself by conjugation."""
     basis = span.flatten(1)
     for place, matrix in enumerate(matrices):
         moved = (matrix @ span @ torch.linalg.inv(matrix)).flatten(1)
         rest = moved - moved @ basis.mT @ basis
         sine = float((rest.norm(dim=1) / moved.norm(dim=1)).max())
         if sine > allowed:
-            degrees = float(torch.rad2deg(torch.asin(torch.tensor(min(sine, 1.0)))))
-            return Diagnosis.GROUP_LEAVES_ALGEBRA(element=place + 1, degrees=degrees)
-    return None
+            degrees = math.degrees(math.asin(min(sine, 1.0)))
+            raise NotClosed(Diagnosis.GROUP_LEAVES_ALGEBRA(element=place + 1, degrees=degrees))
 
 
-def _coincidence(products: Products, cosets: Cosets) -> Remark | None:
-    """Whether some component may have its order by chance: its power is not near enough the identity component."""
+def _check_powers(products: Products, cosets: Cosets) -> None:
+    """Refuse components that may have their order by chance: the power is not near enough the identity component."""
     orders = element_orders(products.table).tolist()
     for element, order, length in zip(
         products.elements, orders, products.lengths.tolist(), strict=True
@@ -172,9 +149,8 @@ def _coincidence(products: Products, cosets: Cosets) -> Remark | None:
         power = torch.linalg.matrix_power(element, order)[None]
         error = float(cosets.distances(power, cosets.allowed(order * length))) / (order * length)
         if order**2 * error > believed_share(order):
-            degrees = float(torch.rad2deg(torch.tensor(min(error, 2.0))))
-            return Diagnosis.GROUP_BY_CHANCE(order=order, error=degrees)
-    return None
+            degrees = math.degrees(min(error, 2.0))
+            raise NotClosed(Diagnosis.GROUP_BY_CHANCE(order=order, error=degrees))
 
 
 def simple_elements(
@@ -189,7 +165,7 @@ def simple_elements(
     linear = orthonormal(span[:, :n, :n])
     one = torch.eye(n).to(span)
     frame = standard_frame(linear)
-    elements = [one, *_subspace_signs(linear)]
+    elements = [one, *sign_changes(invariant_subspaces(linear) if len(linear) else [one])]
     frames = [one]
     if frame is not None:
         if frame.form is not None:
@@ -208,33 +184,40 @@ def simple_elements(
     return extended
 
 
-def _subspace_signs(linear: Float[Tensor, "d n n"]) -> Iterator[Float[Tensor, "n n"]]:
-    """±1 on the invariant subspaces of an algebra, in all combinations."""
-    minus = -torch.eye(linear.shape[1]).to(linear)
-    subspaces = invariant_subspaces(linear) if len(linear) else ()
-    if not 1 < len(subspaces) <= MOST_SUBSPACES:
-        yield minus
-        return
+def sign_changes(subspaces: Sequence[Float[Tensor, "n _"]]) -> list[Float[Tensor, "n n"]]:
+    """±1 on subspaces that together span the space, fewest signs first; −1 alone where they do not span it."""
     basis = torch.cat(list(subspaces), 1)
+    minus = -torch.eye(len(basis)).to(basis)
+    if basis.shape[1] != len(basis) or float(torch.linalg.cond(basis)) > 1e6:
+        return [minus]
     inverse = torch.linalg.inv(basis)
-    for count in range(1, len(subspaces)):
-        for chosen in combinations(range(len(subspaces)), count):
-            signs = [
-                (-1.0 if i in chosen else 1.0) * torch.ones(space.shape[1])
-                for i, space in enumerate(subspaces)
-            ]
-            yield basis @ torch.cat(signs).to(basis).diag() @ inverse
-    yield minus
+    sizes = torch.tensor([space.shape[1] for space in subspaces])
+    patterns = sorted(sign_patterns(len(subspaces)).tolist(), key=lambda p: (-sum(p), p))[:-1]
+    signs = torch.tensor(patterns).to(basis).reshape(-1, len(sizes)).repeat_interleave(sizes, 1)
+    return [*(basis @ sign.diag() @ inverse for sign in signs), minus]
+
+
+def sign_patterns(n: int) -> Float[Tensor, "p n"]:
+    """Patterns of n signs but the one without a minus; of many, one sign, all but one, and all.
+
+    >>> sign_patterns(2).tolist()
+    [[1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]]
+    """
+    if n <= MOST_PATTERNS:
+        patterns = itertools.product((1.0, -1.0), repeat=n)
+        return torch.tensor(list(patterns)[1:], dtype=torch.float64)
+    single = 1 - 2 * torch.eye(n, dtype=torch.float64)
+    return torch.cat([-torch.ones(1, n, dtype=torch.float64), single, -single])
 
 
 def _axis_elements(one: Float[Tensor, "n n"]) -> Iterator[Float[Tensor, "n n"]]:
     """Reflections of one axis and of two, and swaps of two axes."""
-    n = len(one)
-    for axes in (*combinations(range(n), 1), *combinations(range(n), 2)):
-        signs = torch.ones(n).to(one)
-        signs[list(axes)] = -1
-        yield signs.diag()
-    for i, j in combinations(range(n), 2):
-        order = list(range(n))
+    pairs = list(itertools.combinations(range(len(one)), 2))
+    for axes in (*((i,) for i in range(len(one))), *pairs):
+        reflection = one.clone()
+        reflection[axes, axes] = -1
+        yield reflection
+    for i, j in pairs:
+        order = list(range(len(one)))
         order[i], order[j] = j, i
         yield one[order]

@@ -7,29 +7,32 @@ from several starts: $h \in G_0$ if and only if the identity is reached.
 """
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
+from liegg.algebra.finite.levenberg_marquardt import Schedule, descend
 from liegg.algebra.forms.forms import Forms
 
-STEPS = 60
-"""Levenberg–Marquardt steps from each start."""
+TOWARDS_IDENTITY = Schedule(
+    steps=60,
+    longest=2.0,
+    damping=1e-3,
+    less=1 / 4,
+    more=8.0,
+    stuck=1e12,
+    small_gain=1e-6,
+    small_step=1e-8,
+)
+"""Steps of the descent to the identity."""
 
-STARTS = 24
+STARTS_IN_COSET = 24
 """Random starts after the first, which is the matrix itself."""
 
-FEW_STARTS = 4
+FEW_STARTS_IN_COSET = 4
 """Random starts for an element that is shown, which need not be the very nearest."""
 
-DAMPING = 1e-3, 4.0, 1e12
-"""First damping, factor by which it changes, and the value at which a start has converged."""
-
-
-BESIDE = 0.05
+BESIDE_START = 0.05
 """Coefficients of the first start."""
-
-SMALL_GAIN, SMALL_STEP = 1e-6, 1e-8
-"""Relative gain and length of a step at which a start has converged."""
 
 
 def violation(matrices: Float[Tensor, "k n n"], forms: Forms) -> Float[Tensor, " k"]:
@@ -58,7 +61,7 @@ def nearest_to_identity(
     algebra: Float[Tensor, "d n n"],
     *,
     goal: float = 1e-9,
-    starts: int = STARTS,
+    starts: int = STARTS_IN_COSET,
 ) -> Float[Tensor, "k n n"]:
     r"""The element of each coset $hG_0$ that is nearest the identity, as far as the starts show.
 
@@ -78,7 +81,7 @@ def nearest_to_identity(
         return matrices
     # Half a turn is a saddle, so the first start is a little beside the matrix.
     beside = torch.cos(1.0 + torch.arange(len(algebra))).to(algebra)
-    aside = torch.linalg.matrix_exp(torch.einsum("d,dij->ij", BESIDE * beside, algebra))
+    aside = torch.linalg.matrix_exp(torch.einsum("d,dij->ij", BESIDE_START * beside, algebra))
     best = _descend(matrices @ aside, algebra, goal)
     generator = torch.Generator().manual_seed(0)
     open_ = (distance(best) > goal).nonzero().flatten()
@@ -107,8 +110,8 @@ def polished(
     matrices: Float[Tensor, "k n n"], algebra: Float[Tensor, "d n n"]
 ) -> Float[Tensor, "k n n"]:
     """The elements of cosets nearest the identity, with a few random starts, to rounding."""
-    near = nearest_to_identity(matrices, algebra, goal=0.0, starts=FEW_STARTS)
-    return _descend(near, algebra, 0.0, small_gain=0.0)
+    near = nearest_to_identity(matrices, algebra, goal=0.0, starts=FEW_STARTS_IN_COSET)
+    return _descend(near, algebra, 0.0, TOWARDS_IDENTITY._replace(small_gain=0.0))
 
 
 def distance(matrices: Float[Tensor, "k n n"]) -> Float[Tensor, " k"]:
@@ -121,52 +124,26 @@ def _norms(matrices: Float[Tensor, "k n n"]) -> Float[Tensor, " k"]:
     return torch.linalg.matrix_norm(matrices)
 
 
-def _objective(
-    matrices: Float[Tensor, "k n n"],
-) -> tuple[Float[Tensor, " k"], Float[Tensor, "k n n"]]:
-    one = torch.eye(matrices.shape[1]).to(matrices)
-    inverse, info = torch.linalg.inv_ex(matrices)
-    value = (matrices - one).square().sum((1, 2)) + (inverse - one).square().sum((1, 2))
-    bad: Bool[Tensor, " k"] = (info != 0) | ~value.isfinite()
-    return torch.where(bad, torch.inf, value), inverse
-
-
 def _descend(
     matrices: Float[Tensor, "k n n"],
     algebra: Float[Tensor, "d n n"],
     goal: float,
-    small_gain: float = SMALL_GAIN,
+    schedule: Schedule = TOWARDS_IDENTITY,
 ) -> Float[Tensor, "k n n"]:
-    """Levenberg–Marquardt steps M → M exp(a), a in the algebra, until M is within `goal` of the identity."""
-    first, factor, last = DAMPING
-    current = matrices.clone()
-    value, inverse = _objective(current)
-    damping = torch.full_like(value, first)
-    one = torch.eye(len(algebra)).to(matrices)
-    identity = torch.eye(matrices.shape[1]).to(matrices)
-    for _ in range(STEPS):
-        moving = (damping < last) & (value > goal**2) & value.isfinite()
-        if not bool(moving.any()):
-            break
-        m, w = current[moving], inverse[moving]
+    """Steps M → M exp(a), a in the algebra, until M is within `goal` of the identity."""
+    one = torch.eye(matrices.shape[1]).to(matrices)
+
+    def residual(current: Tensor, _: Tensor) -> tuple[Tensor, Tensor]:
+        inverse, info = torch.linalg.inv_ex(current)
+        inverse = torch.where((info == 0)[:, None, None], inverse, torch.inf)
+        values = torch.cat([(current - one).flatten(1), (inverse - one).flatten(1)], 1)
         # d(M exp a) = M a, d(exp(-a) M⁻¹) = -a M⁻¹
-        j = torch.cat([(m[:, None] @ algebra).flatten(2), -(algebra @ w[:, None]).flatten(2)], 2)
-        residual = torch.cat([(m - identity).flatten(1), (w - identity).flatten(1)], 1)
-        gram, slope = j @ j.mT, (j @ residual[:, :, None])
-        scale = gram.diagonal(dim1=1, dim2=2).mean(1).clamp_min(1e-30)
-        step = torch.linalg.solve(gram + (damping[moving] * scale)[:, None, None] * one, -slope)
-        size = step.norm(dim=1, keepdim=True)
-        step = step / (size / 2).clamp_min(1.0)
-        trial = m @ torch.linalg.matrix_exp(torch.einsum("kd,dij->kij", step[:, :, 0], algebra))
-        trial_value, trial_inverse = _objective(trial)
-        better = trial_value < value[moving]
-        places = moving.nonzero().flatten()
-        taken = places[better]
-        current[taken], inverse[taken] = trial[better], trial_inverse[better]
-        # Steps that are small or gain nothing any more have converged.
-        gain = (value[taken] - trial_value[better]) / value[taken]
-        value[taken] = trial_value[better]
-        damping[taken] = torch.where(gain > small_gain, damping[taken] / factor, last)
-        damping[places[~better]] *= factor * 2
-        damping[places[size.flatten() < SMALL_STEP]] = last
-    return current
+        forth = (current[:, None] @ algebra).flatten(2)
+        back = -(algebra @ inverse[:, None]).flatten(2)
+        return values.nan_to_num(nan=1e150, posinf=1e150), torch.cat([forth, back], 2).mT
+
+    def move(current: Tensor, step: Tensor) -> Tensor:
+        return current @ torch.linalg.matrix_exp(torch.einsum("kd,dij->kij", step, algebra))
+
+    done = goal**2 / (2 * matrices[0].numel())  # of the mean square; the goal is a norm
+    return descend(matrices, residual, move, schedule._replace(done=done))[0]

@@ -41,22 +41,6 @@ class GroupInvariants:
     exponent: int
 
 
-def is_group(table: Table) -> bool:
-    """Whether a table is that of a group with the identity first.
-
-    >>> is_group(np.array([[0, 1], [1, 0]])), is_group(np.array([[0, 1], [1, 1]]))
-    (True, False)
-    """
-    m = len(table)
-    every = np.arange(m)
-    if table.shape != (m, m) or not m or (table[0] != every).any() or (table[:, 0] != every).any():
-        return False
-    if (np.sort(table, 0) != every[:, None]).any() or (np.sort(table, 1) != every).any():
-        return False
-    # Light's test: associativity for the middle elements that generate the table suffices.
-    return all((table[table[:, g]] == table[:, table[g]]).all() for g in generating_set(table))
-
-
 def inverses(table: Table) -> Labels:
     """The inverse of each element."""
     return (table == 0).argmax(1)

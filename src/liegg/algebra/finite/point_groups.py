@@ -28,30 +28,17 @@ def schoenflies(elements: Float[np.ndarray, "m 3 3"], table: Table) -> str:
     if proper.all():
         return _text(kind, n)
     inversion = bool((abs(elements + np.eye(3)).max((1, 2)) < 1e-6).any())
-    if inversion:
-        return _with_inversion(kind, n)
-    # −h of a rotoreflection h is a rotation; its order follows from the order of h.
-    turned = np.array([_order(-h) for h in elements[~proper]])
-    whole, _ = _rotations(np.concatenate([orders[proper], turned]))
-    if kind == "T":
-        return "T_d"
-    if kind == "C" and n == 1:
-        return "C_s"
-    if kind == "C" and whole == "C":
-        return _text("C", n, "h") if n % 2 else _text("S", 2 * n)
-    if kind == "C":
-        return _text("C", n, "v")
-    return _text("D", n, "d" if n % 2 == 0 else "h")
-
-
-def _with_inversion(kind: str, n: int) -> str:
     if kind in WITH_INVERSION:
-        return WITH_INVERSION[kind]
+        return WITH_INVERSION[kind] if inversion else "T_d"
     if kind == "C" and n == 1:
-        return "C_i"
-    if kind == "C":
-        return _text("C", n, "h") if n % 2 == 0 else _text("S", 2 * n)
-    return _text("D", n, "h" if n % 2 == 0 else "d")
+        return "C_i" if inversion else "C_s"
+    horizontal = (n % 2 == 0) == inversion  # whether a mirror is perpendicular to the main axis
+    if kind == "D":
+        return _text("D", n, "h" if horizontal else "d")
+    # A rotoreflection h has an even order, and the rotation −h the same one unless −1 is a power of h.
+    if not inversion and _rotations(orders)[0] == "D":
+        return _text("C", n, "v")
+    return _text("C", n, "h") if horizontal else _text("S", 2 * n)
 
 
 def _rotations(orders: np.ndarray) -> tuple[str, int]:
@@ -63,12 +50,6 @@ def _rotations(orders: np.ndarray) -> tuple[str, int]:
             return name, 0
     largest = int(orders.max())
     return ("C", m) if largest == m else ("D", m // 2)
-
-
-def _order(rotation: Float[np.ndarray, "3 3"]) -> int:
-    """The order of a rotation, from its angle."""
-    turn = np.arccos(np.clip((np.trace(rotation) - 1) / 2, -1, 1)) / (2 * np.pi)
-    return next((k for k in range(1, 4001) if abs(turn * k - round(turn * k)) < 1e-6 * k), 1)
 
 
 def _text(kind: str, n: int, further: str = "") -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -11,14 +12,42 @@ from torch import Tensor
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.algebra.finite.multiplication import Table
 
-Locate = Callable[[Tensor, Tensor, Int[Tensor, " m"], int], Int[Tensor, " k"] | Remark]
-"""Numbers of products `[k, n, n]` among known elements, -1 for new ones, or why that is not clear.
+Locate = Callable[[Tensor, Tensor, Int[Tensor, " m"], int], Int[Tensor, " k"]]
+"""Numbers of products `[k, n, n]` among known elements, -1 for new ones; raises `NotClosed` if that is not clear.
 
 The other arguments are the known elements, the lengths of their words, and the length of the products' words."""
 
 
+class NotClosed(Exception):  # noqa: N818 -- an outcome, not an error: `close` returns it as a record
+    """Matrices that do not clearly generate a finite group.
+
+    Attributes:
+        reason: why.
+    """
+
+    def __init__(self, reason: Remark):
+        super().__init__(reason)
+        self.reason = reason
+
+
 @dataclass(frozen=True, eq=False)
-class Products:
+class Closed:
+    """A finite group of matrices, or one matrix of each component of a Lie group.
+
+    Attributes:
+        elements: float64, the identity first.
+        table: numbers of the products.
+        sources: number of the element that each given matrix is.
+        frame: coordinates as columns in which the elements are orthogonal; None for components.
+    """
+
+    elements: Float[Tensor, "m n n"]
+    table: Table
+    sources: tuple[int, ...]
+    frame: Float[Tensor, "n n"] | None = None
+
+
+class Products(NamedTuple):
     """All products of some matrices.
 
     Attributes:
@@ -33,23 +62,24 @@ class Products:
 
 
 def breadth_first(
-    steps: Float[Tensor, "k n n"],
+    matrices: Float[Tensor, "k n n"],
     locate: Locate,
     *,
     limit: int,
     represent: Callable[[Float[Tensor, "k n n"]], Float[Tensor, "k n n"]] = lambda new: new,
-) -> Products | Remark:
+) -> Products:
     """Enumerate the products of matrices.
 
     Args:
-        steps: matrices that are distinct from one another and from the identity.
+        matrices: the generators; the identity and repeats are left out.
         locate: tells known products from new ones.
         limit: largest number of elements.
         represent: the matrices to store for new products.
 
-    Returns:
-        The products; or a remark if there are too many, or if `locate` cannot tell.
+    Raises:
+        NotClosed: there are too many products, or `locate` cannot tell.
     """
+    steps = _distinct(matrices, locate)
     known = torch.eye(steps.shape[1]).to(steps)[None]
     lengths, parents, factors = torch.zeros(1, dtype=torch.long), [0], [0]
     images: list[Int[Tensor, " k"]] = []  # of each element under multiplication from the left
@@ -57,11 +87,9 @@ def breadth_first(
         front = len(images)
         length = int(lengths[front]) + 1
         places = locate(steps @ known[front], known, lengths, length)
-        if isinstance(places, Remark):
-            return places
         new = (places < 0).nonzero().flatten()
         if len(known) + len(new) > limit:
-            return Diagnosis.GROUP_BEYOND_LIMIT(limit=limit)
+            raise NotClosed(Diagnosis.GROUP_BEYOND_LIMIT(limit=limit))
         # Distinct steps take one element to distinct elements.
         places[new] = torch.arange(len(new)) + len(known)
         if len(new):
@@ -78,14 +106,11 @@ def breadth_first(
     return Products(known, table, lengths)
 
 
-def distinct(matrices: Float[Tensor, "k n n"], locate: Locate) -> Float[Tensor, "j n n"] | Remark:
+def _distinct(matrices: Float[Tensor, "k n n"], locate: Locate) -> Float[Tensor, "j n n"]:
     """The matrices that differ from the identity and from one another."""
     known = torch.eye(matrices.shape[1]).to(matrices)[None]
     for matrix in matrices:
         lengths = torch.ones(len(known), dtype=torch.long)
-        places = locate(matrix[None], known, lengths, 1)
-        if isinstance(places, Remark):
-            return places
-        if int(places[0]) < 0:
+        if int(locate(matrix[None], known, lengths, 1)[0]) < 0:
             known = torch.cat([known, matrix[None]])
     return known[1:]

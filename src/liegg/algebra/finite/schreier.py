@@ -1,5 +1,6 @@
 """The order of a group of permutations by a chain of stabilisers (Schreier and Sims)."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -45,14 +46,7 @@ class Chain:
     @property
     def order(self) -> int:
         """Number of elements."""
-        order = 1
-        for orbit in self.orbits:
-            order *= len(orbit)
-        return order
-
-    def __contains__(self, element: Sequence[int]) -> bool:
-        rest, _ = self._sift(np.array(element, dtype=np.int64), 0)
-        return bool((rest == np.arange(self.n)).all())
+        return math.prod(map(len, self.orbits))
 
     def _sift(self, element: Permutation, level: int) -> tuple[Permutation, int]:
         """What is left of an element when the chain has been divided out, and the level where that stops."""

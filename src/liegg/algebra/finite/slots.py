@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from liegg._utils.errors import ArgumentError
-from liegg.algebra.finite.axis_words import cycle_words
 from liegg.algebra.finite.catalog import label, of_permutations
+from liegg.algebra.finite.element_words import cycle_words, cycles_of
 from liegg.algebra.finite.names import table_name
 from liegg.algebra.finite.schreier import Chain
 
 LARGEST_TABLE = 1000
 """Largest order of a group of permutations that is named by its table."""
 
-LONGEST_WORDS = 8
+LISTED_SLOTS = 8
 """Slots that are listed in words; of more, the first and the last."""
 
 Order = tuple[int, ...]
@@ -132,25 +132,15 @@ def permutation_words(order: Sequence[int], *, noun: str = "slot") -> str:
     moved = np.flatnonzero(target != np.arange(len(target)))
     if not len(moved):
         return "identity"
-    if len(moved) > LONGEST_WORDS:
+    if len(moved) > LISTED_SLOTS:
         shift = (target - np.arange(len(target))) % len(target)
         if (shift == shift[0]).all():
             return f"shifts all {noun}s by {int(min(shift[0], len(target) - shift[0]))}"
         if (target == np.arange(len(target))[::-1]).all():
             return f"reverses the order of the {noun}s"
         return f"permutes {len(moved)} {noun}s"
-    seen: set[int] = set()
-    texts = []
-    for start in moved.tolist():
-        cycle, place = [], start
-        while place not in seen:
-            seen.add(place)
-            cycle.append(str(place + 1))
-            place = int(target[place])
-        if cycle:
-            verb, _, rest = cycle_words(cycle).partition(" ")
-            texts.append(f"{verb} {noun}s {rest}")
-    return " and ".join(texts)
+    cycles = [[str(slot + 1) for slot in cycle] for cycle in cycles_of(target.tolist())]
+    return " and ".join(cycle_words(cycle, of=f"{noun}s ") for cycle in cycles)
 
 
 def _listed(slots: Sequence[int]) -> str:
@@ -266,14 +256,8 @@ def _layers(steps: Sequence[np.ndarray], n: int) -> _Layers:
 
 def _odd(images: np.ndarray) -> int:
     """Whether the order of distinct numbers is an odd permutation of their sorted order."""
-    ranks, odd, seen = np.argsort(np.argsort(images)), 0, set()
-    for start in range(len(ranks)):
-        length, place = 0, start
-        while place not in seen:
-            seen.add(place)
-            place, length = int(ranks[place]), length + 1
-        odd ^= (length - 1) & 1 if length else 0
-    return odd
+    cycles = cycles_of(np.argsort(images).tolist())  # as odd as its inverse
+    return sum(len(cycle) - 1 for cycle in cycles) % 2
 
 
 def _order(steps: Sequence[np.ndarray], n: int) -> int:

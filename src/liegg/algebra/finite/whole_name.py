@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.algebra.finite.catalog import SUPERSCRIPTS, label
+from liegg.algebra.finite.catalog import TO_SUPERSCRIPTS, label
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.slots import SlotGroup
 from liegg.algebra.forms.forms import preserved_forms, signature
@@ -50,10 +50,10 @@ WITH_REFLECTIONS = {
 }
 """Names of connected groups, and of the same with the maps that reverse orientation."""
 
-SAME = 1e-6
+EXACT_ENTRY = 1e-6
 """Largest entry of a difference of exact matrices."""
 
-TOLERANCES = 20.0
+PRODUCT_ERRORS = 20.0
 """The same for matrices with an error, over that error: products of up to ten of them."""
 
 
@@ -78,7 +78,7 @@ def connected_name(algebra: str) -> str:
 
 
 def _power(exponent: int) -> str:
-    return "" if exponent == 1 else str(exponent).translate(SUPERSCRIPTS)
+    return "" if exponent == 1 else str(exponent).translate(TO_SUPERSCRIPTS)
 
 
 def whole_name(
@@ -192,5 +192,5 @@ def _is_product(span: Float[Tensor, "d n n"], group: FiniteGroup) -> bool:
     elements = group.elements
     moved = elements[:, None] @ span - span @ elements[:, None]
     products = elements[:, None] @ elements - elements[group.table]
-    allowed = max(SAME, TOLERANCES * group.tolerance)
+    allowed = max(EXACT_ENTRY, PRODUCT_ERRORS * group.tolerance)
     return float(moved.abs().max()) <= allowed and float(products.abs().max()) <= allowed

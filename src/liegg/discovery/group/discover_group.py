@@ -1,22 +1,33 @@
 """The verb: a model and data in, finite symmetries beyond the continuous ones out."""
 
 from dataclasses import replace
+import itertools
 from typing import Any
 
 import torch
 
 from liegg._utils.arguments import checked
 from liegg._utils.checks import check_seed
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg.actions import Action
+from liegg.actions.finite.grid import GridSpace, ShiftSpace
+from liegg.actions.finite.slots import SlotSpace
+from liegg.actions.finite.vectors import VectorSpace
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.discover import discover
-from liegg.discovery.group.reading import read
-from liegg.discovery.group.search import search
-from liegg.discovery.group.setting import RANDOM_STARTS, Setting
+from liegg.discovery.group.assemble import assemble
+from liegg.discovery.group.candidate import Candidate
+from liegg.discovery.group.grids import rotations, search_grid, search_shifts
+from liegg.discovery.group.judge import Findings
+from liegg.discovery.group.matrices import search_matrices
+from liegg.discovery.group.record import record
+from liegg.discovery.group.setting import RANDOM_STARTS, Setting, read
+from liegg.discovery.group.slots import search_slots
 from liegg.discovery.run import Run
+from liegg.discovery.verification.measure import CONSTANT
 from liegg.inputs.batches import Data
 from liegg.inputs.model import eval_view
 from liegg.inputs.output_field import Field
@@ -27,6 +38,12 @@ from liegg.results.symmetries import Symmetries
 
 MOST_STARTS = 10_000
 """Most random starts."""
+
+FEW_MIXED = 4
+"""Refuted elements of each of two spaces that are tried together."""
+
+MOST_MIXED = 2
+"""Pairs that are noted."""
 
 ADVICE = {
     "samples": "Up to 384 samples are searched on and as many judged on; pass fewer for less.",
@@ -75,7 +92,7 @@ def discover_group(
         run: how `liegg.discover` runs where `continuous` is not given.
 
     Returns:
-        The elements with their evidence, the component group, and the name of the whole group.
+        The elements with their evidence, the component group, and the name of the complete group.
 
     Raises:
         LieggError: bad data, a model that is not a function of one sample, an action without finite elements, or arguments that make
@@ -116,15 +133,67 @@ def discover_group(
         searched, judged = read(
             function, data, held_out, part=part, action=action, output_action=output_action
         )
-        shape = tuple(searched.x.shape[1:])
-        spaces = action.spaces(shape)
-        if not spaces:
+        setting = Setting(
+            searched,
+            judged,
+            () if output_action is None else output_action.spaces(searched.model.output_shape),
+            continuous,
+            thresholds,
+            seed,
+            starts,
+        )
+        if not setting.spaces:
             raise ArgumentError(
                 f"{action!r} has no finite elements; expected vectors, a grid, channels or slots, for example liegg.Linear(3) or "
                 "liegg.actions.Slots()."
             )
-        outputs = ()
-        if output_action is not None:
-            outputs = output_action.spaces(searched.model.output_shape)
-        setting = Setting(searched, judged, outputs, thresholds, seed, starts)
-        return search(setting, spaces, action, continuous)
+        return _search(setting)
+
+
+def _search(setting: Setting) -> GroupSymmetries:
+    """Search every space, close what was found, and record it."""
+    findings = Findings(setting)
+    question = setting.held_out
+    constant = (CONSTANT * question.eps) ** 2 * question.output_square
+    if min(question.variance, setting.search.variance) <= constant:
+        findings.notes.append(Diagnosis.CONSTANT_HELD_OUT_OUTPUT())
+        return record(findings)
+    for space in setting.spaces:
+        if isinstance(space, VectorSpace):
+            search_matrices(space, findings)
+        elif isinstance(space, GridSpace):
+            search_grid(space, findings)
+        elif isinstance(space, ShiftSpace):
+            search_shifts(space, findings)
+        elif isinstance(space, SlotSpace):
+            search_slots(space, findings)
+    _note_mixed(findings)
+    assemble(findings)
+    return record(findings, rotations(setting))
+
+
+def _note_mixed(findings: Findings) -> None:
+    """Try pairs of refuted elements of two spaces: a mirror image with two slots exchanged may be a symmetry though neither is.
+
+    A pair that counts is a note; it is not part of the group.
+    """
+    spaces = {space.kind: space for space in findings.setting.spaces}
+    refuted = {
+        kind: [
+            one for one in findings.rejected if one.kinds == (kind,) and one.grade != "not testable"
+        ][:FEW_MIXED]
+        for kind in spaces
+        if kind != "shifts"  # shifts do not commute with the grid
+    }
+    candidates = [
+        Candidate(
+            tuple((spaces[one.kinds[0]], one.matrix) for one in pair), "pair of refuted elements"
+        )
+        for kinds in itertools.combinations(refuted, 2)
+        for pair in itertools.product(*(refuted[kind] for kind in kinds))
+        if not any(one.reason for one in pair)
+    ]
+    findings.count("pairs of elements", len(candidates))
+    counted = [one for one in findings.judge(candidates) if one.counted]
+    for one in counted[:MOST_MIXED]:
+        findings.notes.append(Diagnosis.GROUP_MIXED(words=one.words, effect=one.effect))

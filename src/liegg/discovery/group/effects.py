@@ -1,20 +1,16 @@
-"""What finite elements change on held-out samples, beside random maps of equal displacement."""
+"""Intervals of positive means and ratios, and the grade of an element by them."""
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from liegg.decision.bootstrap import student_quantile
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.setting import LARGE_SAMPLE, Setting
-from liegg.discovery.verification.measure import Question
 
-BLOCKS = 32
+JACKKNIFE_BLOCKS = 32
 """Blocks of held-out samples between which intervals are computed."""
 
 FEWEST_BLOCKS = 8
@@ -22,73 +18,6 @@ FEWEST_BLOCKS = 8
 
 FEWEST_FREEDOM = 8.0
 """Degrees of freedom at least, where single samples carry the variance: with fewer, intervals for many elements have no end."""
-
-SHUFFLES, LARGE_SHUFFLES = 4, 2
-"""Times that displacements are given to other samples; fewer for large samples."""
-
-
-class Effects(NamedTuple):
-    """What elements do to samples and outputs; m elements, n samples.
-
-    Attributes:
-        displacement: root mean square motion of the samples, in multiples of their spread.
-        change: squared change of every output over the variance; infinite where an output is not finite.
-        shuffled: the same for samples displaced by what the element does to another sample, mean over shuffles.
-        changed: whether another class is predicted; None without classes.
-    """
-
-    displacement: Float[Tensor, " m"]
-    change: Float[Tensor, "m n"]
-    shuffled: Float[Tensor, "m n"]
-    changed: Bool[Tensor, "m n"] | None
-
-
-def effects(setting: Setting, candidates: Sequence[Candidate]) -> Effects:
-    """Move the held-out samples by every element.
-
-    The control displaces every sample by as much as the element moves another sample: equal displacements, without what makes the
-    element a symmetry. An element along which the output hardly responds fails against it.
-
-    Args:
-        setting: model and samples.
-        candidates: elements with what they do to the output.
-    """
-    question = setting.held_out
-    n, scale = len(question.x), question.variance
-    rows: list[tuple[float, Tensor, Tensor, Tensor]] = []
-    generator = torch.Generator().manual_seed(setting.seed)
-    shuffles = LARGE_SHUFFLES if question.x[0].numel() >= LARGE_SAMPLE else SHUFFLES
-    orders = [torch.randperm(n, generator=generator) for _ in range(shuffles)]
-    x = question.x.double()
-    target_y = setting.shaped(question.y)
-    for candidate in candidates:
-        moved = candidate.apply(x)
-        target = candidate.apply_output(target_y).reshape(n, -1)
-        complete = _replies(question, moved)
-        squares = _squares(question, complete, target)
-        shuffled = torch.zeros_like(squares)
-        for order in orders:
-            other = x + (moved - x)[order.to(x.device)]
-            shuffled += _squares(question, _replies(question, other), question.y) / shuffles
-        distance = float((moved - x).flatten(1).square().sum(1).mean()) ** 0.5 / question.spread
-        rows.append((distance, squares, shuffled, complete.argmax(1)))
-    classes = question.complete.argmax(1)
-    return Effects(
-        torch.tensor([row[0] for row in rows], dtype=torch.float64),
-        torch.stack([row[1] for row in rows]).cpu() / scale,
-        torch.stack([row[2] for row in rows]).cpu() / scale,
-        torch.stack([row[3] != classes for row in rows]).cpu() if question.has_classes else None,
-    )
-
-
-def _replies(question: Question, moved: Tensor) -> Float[Tensor, "n k"]:
-    return torch.cat([question.reply(moved[part]) for part in question.parts])
-
-
-def _squares(question: Question, complete: Tensor, target: Tensor) -> Float[Tensor, " n"]:
-    """Squared distance of the outputs from their targets; infinite where an output is not finite."""
-    gap = question.taken(complete, slice(None)) - target
-    return gap.square().sum(1).nan_to_num(nan=torch.inf, posinf=torch.inf)
 
 
 class Interval(NamedTuple):
@@ -120,7 +49,7 @@ def ratio_interval(
     value = float(above.mean()) / max(float(below.mean()), 1e-300)
     if not math.isfinite(value):
         return Interval(math.inf, math.inf, math.inf)
-    count = min(BLOCKS, len(above))
+    count = min(JACKKNIFE_BLOCKS, len(above))
     if count < FEWEST_BLOCKS or value <= 0:
         return Interval(value, 0.0, math.inf) if value > 0 else Interval(0.0, 0.0, 0.0)
     block = torch.arange(len(above)) % count
@@ -139,7 +68,7 @@ def ratio_interval(
 
 
 def grade(effect: float, defect: Interval, floor: float, thresholds: Thresholds) -> str:
-    """Grade of an element, by its defect with the whole interval and by its effect.
+    """Grade of an element, by its defect with its complete interval and by its effect.
 
     Args:
         effect: root mean square change of the output over its spread.
@@ -154,8 +83,11 @@ def grade(effect: float, defect: Interval, floor: float, thresholds: Thresholds)
         ("approximate", thresholds.threshold),
         ("weak", thresholds.weak),
     ):
-        if defect.high <= most and effect <= thresholds.effect * math.sqrt(
-            most / thresholds.threshold
-        ):
+        if defect.high <= most and effect <= largest_effect(most, thresholds):
             return name
     return "none"
+
+
+def largest_effect(defect: float, thresholds: Thresholds) -> float:
+    """Largest effect of a grade, by its largest defect."""
+    return thresholds.effect * math.sqrt(defect / thresholds.threshold)

@@ -1,6 +1,5 @@
 """How much stated finite elements change a model's output, without a search."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -11,14 +10,11 @@ from liegg._utils.errors import ArgumentError
 from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.actions.finite.space import Space
-from liegg.algebra.finite.element_words import element_words
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.slots import SlotGroup
-from liegg.decision.thresholds import Thresholds
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.effects import effects
-from liegg.discovery.group.reading import read
-from liegg.discovery.group.setting import Setting
+from liegg.discovery.group.judge import effects
+from liegg.discovery.group.setting import Setting, read
 from liegg.inputs.batches import Data
 from liegg.inputs.model import eval_view
 from liegg.inputs.output_field import Field
@@ -65,17 +61,15 @@ def element_effects(
         raise AssertionError("no element was given: nothing was checked.")
     with seeded(0), torch.inference_mode(False), torch.no_grad(), eval_view(model) as function:
         part = asked_part(output, None, equivariance=False)
-        searched, judged = read(function, data, None, part=part, action=action, output_action=None)
-        spaces = action.spaces(tuple(searched.x.shape[1:]))
-        named = [_candidate(one, spaces, action) for one in listed]
-        setting = Setting(searched, judged, (), Thresholds(), 0)
+        setting = Setting(*read(function, data, None, part=part, action=action, output_action=None))
+        named = [_candidate(one, setting) for one in listed]
         measured = effects(setting, [candidate for candidate, _ in named])
         return ElementEffects(
             measured.change.mean(1).sqrt(),
             measured.displacement,
             tuple(words for _, words in named),
-            float(judged.eps),
-            judged.model.name,
+            float(setting.held_out.eps),
+            setting.held_out.model.name,
         )
 
 
@@ -92,38 +86,36 @@ def _listed(elements: Any) -> list[Any]:
     return list(elements)
 
 
-def _candidate(element: Any, spaces: Sequence[Space], action: Action) -> tuple[Candidate, str]:
+def _candidate(element: Any, setting: Setting) -> tuple[Candidate, str]:
     """An element on the space that it fits, and its name."""
     if isinstance(element, GroupElement):
-        factors = [
-            (_space(spaces, matrix, action, kind), matrix)
+        factors = tuple(
+            (_space(setting, matrix, kind), matrix)
             for kind, matrix in zip(element.kinds, element.matrices, strict=True)
-        ]
-        return Candidate(tuple(factors), element.source), element.words
-    if not isinstance(element, Tensor) or element.ndim == 1:
-        order = [int(i) for i in element]
-        if sorted(order) != list(range(len(order))):
-            raise ArgumentError(
-                f"an element is {order}; expected a matrix [n, n], or a permutation of 0, ..., {len(order) - 1}."
-            )
-        matrix = torch.eye(len(order), dtype=torch.float64)[order]
-        return Candidate(
-            ((_space(spaces, matrix, action, "slots"), matrix),), "given"
-        ), f"the permutation {order}"
-    matrix = element.detach().to("cpu", torch.float64)
-    space = _space(spaces, matrix, action)
-    words = element_words(matrix, homogeneous=getattr(space, "homogeneous", False))
-    return Candidate(((space, matrix),), "given"), words
+        )
+        return Candidate(factors, element.source), element.words
+    if isinstance(element, Tensor) and element.ndim != 1:
+        matrix = element.detach().to("cpu", torch.float64)
+        candidate = Candidate(((_space(setting, matrix), matrix),), "given")
+        return candidate, candidate.words
+    order = [int(i) for i in element]
+    if sorted(order) != list(range(len(order))):
+        raise ArgumentError(
+            f"an element is {order}; expected a matrix [n, n], or a permutation of 0, ..., {len(order) - 1}."
+        )
+    matrix = torch.eye(len(order), dtype=torch.float64)[order]
+    factor = (_space(setting, matrix, "slots"), matrix)
+    return Candidate((factor,), "given"), f"the permutation {order}"
 
 
-def _space(
-    spaces: Sequence[Space], matrix: Tensor, action: Action, kind: str | None = None
-) -> Space:
+def _space(setting: Setting, matrix: Tensor, kind: str | None = None) -> Space:
+    """The first space with matrices of this size."""
+    spaces = setting.spaces
     fitting = [s for s in spaces if s.side == len(matrix) and kind in (None, s.kind)]
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not fitting:
         sides = ", ".join(f"{s.kind}: {s.side}" for s in spaces) or "nothing"
         raise ArgumentError(
-            f"an element has shape {tuple(matrix.shape)}; {action!r} moves {sides}. Pass square matrices of one of these "
+            f"an element has shape {tuple(matrix.shape)}; {setting.action!r} moves {sides}. Pass square matrices of one of these "
             "sizes (homogeneous ones for Affine), or permutations."
         )
     return fitting[0]

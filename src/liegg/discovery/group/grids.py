@@ -4,13 +4,12 @@ import math
 
 import torch
 
-from liegg.actions import Action
 from liegg.actions.finite.grid import GridSpace, ShiftSpace
 from liegg.discovery.group.candidate import Candidate
 from liegg.discovery.group.effects import mean_interval
+from liegg.discovery.group.judge import Findings
 from liegg.discovery.group.setting import Setting
-from liegg.discovery.group.slots import Judge
-from liegg.results.group_symmetries import Angle, GroupElement
+from liegg.results.group_symmetries import Angle
 
 FOLDS = (2, 3, 4, 5, 6, 8, 10, 12, 16)
 """Numbers k of which rotations by multiples of 360°/k are tried."""
@@ -18,33 +17,38 @@ FOLDS = (2, 3, 4, 5, 6, 8, 10, 12, 16)
 ANGLE_SAMPLES = 96
 """Samples that are rotated."""
 
-APART = 2.0
+BETWEEN_FACTOR = 2.0
 """How many times larger the effect between the kept angles is, at least, than at them."""
 
 
-def grid_candidates(space: GridSpace) -> list[Candidate]:
-    """All elements of the grid but the identity."""
-    return [Candidate(((space, h),), "element of the grid") for h in space.elements[1:]]
+def search_grid(space: GridSpace, findings: Findings) -> None:
+    """Judge all elements of the grid but the identity."""
+    candidates = [Candidate(((space, h),), "element of the grid") for h in space.elements[1:]]
+    findings.count("elements of the grid", len(candidates))
+    findings.add(findings.judge(candidates))
 
 
-def search_shifts(space: ShiftSpace, judge: Judge) -> tuple[int, list[GroupElement]]:
-    """The smallest circular shift that is a symmetry, in places, 0 for none; and what was judged.
+def search_shifts(space: ShiftSpace, findings: Findings) -> None:
+    """Find the smallest circular shift that is a symmetry, in places; 0 for none.
 
     Only divisors of the side are tried: any other shift generates one of them.
     """
     divisors = [d for d in range(1, space.side) if space.side % d == 0]
-    judged = judge(
+    judged = findings.judge(
         [Candidate(((space, space.shift(d)),), f"circular shift by {d}") for d in divisors]
     )
     counted = [d for d, element in zip(divisors, judged, strict=True) if element.counted]
-    return min(counted, default=0), judged
+    findings.shifts.append(min(counted, default=0))
+    findings.shift_orders.append(space.side // min(counted, default=space.side))
+    findings.count("circular shifts", len(judged))
+    findings.rejected += [element for element in judged if not element.counted]
 
 
-def rotations(setting: Setting, action: Action) -> tuple[Angle, ...]:
+def rotations(setting: Setting) -> tuple[Angle, ...]:
     """Effect of rotations of images by many angles, with interpolation; empty where there is no rotation."""
-    question = setting.held_out
+    question, action = setting.held_out, setting.action
     motions = action.motions(tuple(question.x.shape[1:]))
-    if "rotation" not in motions or action.stage != "grid" or setting.equivariance:
+    if "rotation" not in motions or action.stage != "grid" or setting.output_spaces:
         return ()
     motion = motions["rotation"]
     mover = motion.action or action
@@ -98,6 +102,10 @@ def kept_rotations(angles: tuple[Angle, ...], most: float) -> tuple[int, float] 
             continue
         largest = max(known[degrees] for degrees in own)
         between = [effect for degrees, effect in known.items() if degrees not in own]
-        if largest <= most and between and torch.tensor(between).median() >= APART * largest:
+        if (
+            largest <= most
+            and between
+            and torch.tensor(between).median() >= BETWEEN_FACTOR * largest
+        ):
             return k, largest
     return None

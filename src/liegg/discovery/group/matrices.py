@@ -1,24 +1,29 @@
-"""The search on one space of matrices: structured elements, polished solutions, what the data can tell."""
+"""The search on one space of matrices: structured elements, polished solutions, one of each component, what the data can tell."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.actions.finite.vectors import VectorSpace
+from liegg.algebra.finite.membership import distance, nearest_to_identity
+from liegg.algebra.subspace import orthonormal
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.cosets import representatives
+from liegg.discovery.group.judge import Findings
 from liegg.discovery.group.orbits import told_apart
+from liegg.discovery.group.polish import Solutions, solve
 from liegg.discovery.group.setting import Setting
-from liegg.discovery.group.slots import Judge
-from liegg.discovery.group.vectors import LARGEST_POLISHED, ROUNDS, frame_of, polished, structured
+from liegg.discovery.group.starts import about, moments_of, random_starts, structured
 from liegg.results.group_symmetries import GroupElement
 
-if TYPE_CHECKING:
-    from liegg.discovery.group.search import Findings
+LARGEST_POLISHED = 16
+"""Largest dimension in which matrices are polished; above it only structured elements are tried."""
+
+ROUNDS = 3
+"""Most rounds of random starts."""
 
 MOST_EXACT, MOST_OTHERS = 24, 8
 """Exact and other solutions of a round that are judged; closing finds the rest of a group."""
@@ -26,134 +31,165 @@ MOST_EXACT, MOST_OTHERS = 24, 8
 FEW_OF_A_KIND = 4
 """Exact solutions of either determinant that are judged where continuous symmetries make them a continuum."""
 
-FEW_STARTS = 32
+FEW_RANDOM_STARTS = 32
 """Random starts where there are continuous symmetries: from every start some element of each component is near."""
+
+EXACT_COST = 1e-16
+"""Squared residual over the variance of an exact solution."""
 
 EXACT_TOLERANCE, INEXACT_TOLERANCE = 1e-6, 0.02
 """Distance of samples, relative to their size, within which an orbit reaches them."""
 
-FLAT = "the samples do not span the space, so that it is known on a part of it only"
+COMPONENT_STARTS = 6
+"""Random starts of the descent to the identity."""
+
+EXACT_COMPONENT, INEXACT_COMPONENT = 1e-5, 0.25
+"""Distance to the identity component within which exact and other elements belong to it."""
+
+FLAT_SAMPLES = "the samples do not span the space, so that it is known on a part of it only"
 SAME_ORBIT = "on these samples it does what the continuous symmetries do"
 
 
-def search_matrices(
-    setting: Setting,
-    space: VectorSpace,
-    algebra: Float[Tensor, "d n n"],
-    judge: Judge,
-    findings: "Findings",
-    uncertainty: float,
-) -> None:
-    """Add the elements of one space to the findings.
-
-    Args:
-        setting: model and samples.
-        space: what the matrices act on.
-        algebra: generators of the identity component.
-        judge: grades elements on held-out samples.
-        findings: what was found so far.
-        uncertainty: relative error of each unit generator.
-    """
-    frame = frame_of(setting, space)
-    candidates = structured(space, frame, algebra, uncertainty=uncertainty)
+def search_matrices(space: VectorSpace, findings: Findings) -> None:
+    """Add the elements of one space to the findings."""
+    setting = findings.setting
+    algebra, moments = setting.algebra_on(space), moments_of(setting, space)
+    candidates = structured(space, moments, algebra, uncertainty=setting.uncertainty)
     findings.count("structured elements", len(candidates))
-    tolerance = INEXACT_TOLERANCE if uncertainty else EXACT_TOLERANCE
-
-    n = len(frame.moment)
-    if frame.rank < n:
-        findings.notes.append(Diagnosis.GROUP_FLAT_DATA(rank=frame.rank, dimension=n))
-        findings.rejected += [_unknown(element) for element in judge(candidates)]
+    judged = findings.judge(candidates)
+    n = len(moments.moment)
+    if moments.rank < n:
+        # Data in a plane do not say what a map does outside of it.
+        findings.notes.append(Diagnosis.GROUP_FLAT_DATA(rank=moments.rank, dimension=n))
+        findings.rejected += [
+            replace(element, grade="not testable", reason=FLAT_SAMPLES)
+            if element.counted
+            else element
+            for element in judged
+        ]
         return
-    known: list[Tensor] = []
-
-    def add(elements: list[GroupElement]) -> bool:
-        """Add elements; of those that count one per component. Whether there was a new component."""
-        counted = [element for element in elements if element.counted]
-        findings.rejected += [element for element in elements if not element.counted]
-        new = representatives(counted, algebra, known, exact=not uncertainty)
-        known.extend(element.matrices[0] for element in new)
-        findings.add([_told(setting, space, algebra, one, tolerance, findings) for one in new])
-        return bool(new)
-
-    add(judge(candidates))
-    distinct = len(torch.unique(setting.search.x.flatten(1), dim=0))
-    rows = distinct * setting.search.y.shape[1]
-    if not setting.starts:
-        findings.notes.append(Diagnosis.GROUP_NO_STARTS())
-        return
-    if rows < 2 * space.action.size:
-        findings.notes.append(
-            Diagnosis.GROUP_FEW_SAMPLES(samples=distinct, unknowns=space.action.size)
-        )
-        return
-    if n > LARGEST_POLISHED:
-        findings.notes.append(Diagnosis.GROUP_STRUCTURED_ONLY(dimension=n, most=LARGEST_POLISHED))
+    known = _add(judged, [], space, findings)
+    obstacle = _obstacle(setting, space)
+    if obstacle is not None:
+        findings.notes.append(obstacle)
         return
     generator = torch.Generator().manual_seed(setting.seed)
-    count = min(setting.starts, FEW_STARTS) if len(algebra) else setting.starts
-    for number in range(1 if len(algebra) else ROUNDS):
-        solutions, costs, starts = polished(
-            setting, space, frame, candidates if number == 0 else [], generator, count
+    count = min(setting.starts, FEW_RANDOM_STARTS) if len(algebra) else setting.starts
+    starts = [h for candidate in candidates for _, h in candidate.factors]
+    for _ in range(1 if len(algebra) else ROUNDS):
+        random = random_starts(count, moments, generator)
+        if space.homogeneous:
+            random = torch.stack([about(h, moments.mean) for h in random])
+        findings.count("random starts", count)
+        solutions = solve(setting, space, moments, torch.stack([*starts, *random]))
+        new = _unknown(solutions, known, continuum=bool(len(algebra)))
+        found = _add(
+            findings.judge([Candidate(((space, h),), "search") for h in new]),
+            known,
+            space,
+            findings,
         )
-        findings.count("random starts", starts)
-        new = _selected(solutions, costs, known, continuum=bool(len(algebra)))
-        if not new or not add(judge(new)):
+        if not found:
             break
+        known += found
+        starts = []  # structured elements are searched from once
 
 
-def _unknown(element: GroupElement) -> GroupElement:
-    """An element that counts, as not testable: data in a plane do not say what a map does outside of it."""
-    if not element.counted:
-        return element
-    return replace(element, grade="not testable", reason=FLAT)
+def _obstacle(setting: Setting, space: VectorSpace) -> Remark | None:
+    """Why only structured elements are tried; None if matrices are searched for."""
+    distinct = len(torch.unique(setting.search.x.flatten(1), dim=0))
+    n, unknowns = space.maps.n, space.action.size
+    if not setting.starts:
+        return Diagnosis.GROUP_NO_STARTS()
+    if distinct * setting.search.y.shape[1] < 2 * unknowns:
+        return Diagnosis.GROUP_FEW_SAMPLES(samples=distinct, unknowns=unknowns)
+    if n > LARGEST_POLISHED:
+        return Diagnosis.GROUP_STRUCTURED_ONLY(dimension=n, most=LARGEST_POLISHED)
+    return None
 
 
-def _selected(
-    solutions: list[Candidate],
-    costs: Float[Tensor, " s"],
-    known: list[Float[Tensor, "n n"]],
+def _add(
+    judged: Sequence[GroupElement],
+    known: Sequence[Float[Tensor, "n n"]],
+    space: VectorSpace,
+    findings: Findings,
+) -> list[Float[Tensor, "n n"]]:
+    """Add elements to the findings, of those that count one per component; the matrices of new components."""
+    setting, algebra = findings.setting, findings.setting.algebra_on(space)
+    findings.rejected += [element for element in judged if not element.counted]
+    counted = [element for element in judged if element.counted]
+    new = representatives(counted, algebra, known, exact=not setting.uncertainty)
+    tolerance = INEXACT_TOLERANCE if setting.uncertainty else EXACT_TOLERANCE
+    for element in new:
+        told = told_apart(
+            space,
+            element.matrix,
+            algebra,
+            setting.held_out.x,
+            tolerance=tolerance,
+            seed=setting.seed,
+        )
+        if told == "by no data":
+            findings.notes.append(Diagnosis.GROUP_IMPLIED(source=element.source))
+        hidden = replace(element, grade="not testable", reason=SAME_ORBIT)
+        findings.add([hidden if told == "not by this data" else element])
+    return [element.matrix for element in new]
+
+
+def representatives(
+    elements: Sequence[GroupElement],
+    algebra: Float[Tensor, "d n n"],
+    known: Sequence[Float[Tensor, "n n"]],
     *,
-    continuum: bool,
-) -> list[Candidate]:
+    exact: bool,
+) -> list[GroupElement]:
+    """Elements of components that are not known yet, one of each, exact ones first.
+
+    Args:
+        elements: elements that count.
+        algebra: generators of the identity component; without any, all elements are returned.
+        known: elements of components that are known; the identity component always is.
+        exact: whether the algebra is exact.
+    """
+    if not len(algebra):
+        return list(elements)
+    span = orthonormal(algebra)
+
+    def outside(matrix: Tensor, others: list[GroupElement]) -> list[GroupElement]:
+        """The elements that are not in the component of a matrix."""
+        if not others:
+            return []
+        moved = torch.linalg.inv(matrix) @ torch.stack([one.matrix for one in others])
+        near = nearest_to_identity(moved, span, goal=EXACT_COMPONENT / 10, starts=COMPONENT_STARTS)
+        gaps = distance(near) / torch.linalg.matrix_norm(moved).clamp_min(1.0)
+        return [
+            one
+            for one, gap in zip(others, gaps.tolist(), strict=True)
+            if gap > (EXACT_COMPONENT if exact and one.grade == "exact" else INEXACT_COMPONENT)
+        ]
+
+    left = sorted(elements, key=lambda one: one.effect if one.grade != "exact" else -1.0)
+    for matrix in (torch.eye(algebra.shape[1], dtype=torch.float64), *known):
+        left = outside(matrix, left)
+    new: list[GroupElement] = []
+    while left:
+        first, *others = left
+        new.append(first)
+        left = outside(first.matrix, others)
+    return new
+
+
+def _unknown(
+    solutions: Solutions, known: Sequence[Float[Tensor, "n n"]], *, continuum: bool
+) -> list[Float[Tensor, "n n"]]:
     """Solutions to judge: exact ones and a few others that are not known."""
     exact, others = [], []
-    for candidate, cost in zip(solutions, costs.tolist(), strict=True):
-        matrix = candidate.factors[0][1]
+    for matrix, cost in zip(solutions.h, solutions.cost.tolist(), strict=True):
         size = float(matrix.norm())
-        if any(float((matrix - other).norm()) <= 1e-3 * size for other in known):
-            continue
-        (exact if cost < 1e-16 else others).append(candidate)
+        if all(float((matrix - other).norm()) > 1e-3 * size for other in known):
+            (exact if cost < EXACT_COST else others).append(matrix)
     if continuum:
-        signs = [float(torch.linalg.det(one.factors[0][1])) > 0 for one in exact]
-        exact = [
-            one
-            for sign in (False, True)
-            for one in [e for e, s in zip(exact, signs, strict=True) if s is sign][:FEW_OF_A_KIND]
-        ]
+        mirrored = [h for h in exact if float(torch.linalg.det(h)) <= 0]
+        proper = [h for h in exact if float(torch.linalg.det(h)) > 0]
+        exact = mirrored[:FEW_OF_A_KIND] + proper[:FEW_OF_A_KIND]
     return exact[:MOST_EXACT] + others[:MOST_OTHERS]
-
-
-def _told(
-    setting: Setting,
-    space: VectorSpace,
-    algebra: Tensor,
-    element: GroupElement,
-    tolerance: float,
-    findings: "Findings",
-) -> GroupElement:
-    """The element as not testable if the data cannot tell it from the identity component."""
-    if not element.counted or not len(algebra):
-        return element
-    told = told_apart(
-        space,
-        element.matrices[0],
-        algebra,
-        setting.held_out.x,
-        tolerance=tolerance,
-        seed=setting.seed,
-    )
-    if told == "not by this data":
-        return replace(element, grade="not testable", reason=SAME_ORBIT)
-    if told == "by no data":
-        findings.notes.append(Diagnosis.GROUP_IMPLIED(source=element.source))
-    return element

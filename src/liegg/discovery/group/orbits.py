@@ -3,25 +3,23 @@
 from typing import Literal
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 from torch.nn.functional import pad
 
 from liegg.actions.finite.vectors import VectorSpace
+from liegg.algebra.finite.levenberg_marquardt import Schedule, descend
 
-STARTS = 12
-"""Random starts per sample."""
+ALONG_ORBIT = Schedule(steps=40, longest=1.0, damping=1e-2, less=0.3, more=4.0, stuck=1e14)
+"""Steps of the descent to the moved sample."""
 
-STEPS = 40
-"""Levenberg–Marquardt steps."""
+ORBIT_STARTS, MORE_ORBIT_STARTS = 12, 60
+"""Random starts per sample, and further ones for samples that were not reached."""
 
-MORE_STARTS = 60
-"""Further starts for samples that were not reached."""
-
-SAMPLES = 16
+ORBIT_SAMPLES = 16
 """Samples that are looked at."""
 
-FEWEST, SHARE = 3, 0.8
+FEWEST_OUT_OF_REACH, SHARE_IN_REACH = 3, 0.8
 """Samples out of reach that tell an element apart; share of noisy samples that must be reached if no data can tell."""
 
 Told = Literal["by the data", "by no data", "not by this data"]
@@ -52,60 +50,49 @@ def told_apart(
     """
     if not len(algebra):
         return "by the data"
-    x = x[:SAMPLES].double().cpu()
+    unit = algebra / torch.linalg.matrix_norm(algebra, 2)[:, None, None]
     generator = torch.Generator().manual_seed(seed)
-    reached = _reached(space, element, algebra, x, tolerance, generator, STARTS)
-    open_ = ~reached
-    if bool(open_.any()):
-        reached[open_] = _reached(
-            space, element, algebra, x[open_], tolerance, generator, MORE_STARTS
-        )
-    if int((~reached).sum()) >= min(FEWEST, len(x)):
+
+    def reached(samples: Tensor, starts: int) -> Bool[Tensor, " b"]:
+        """Whether the identity component takes each sample to where the element takes it."""
+        points, goal = space.vectors(samples), space.vectors(space.apply(element, samples))
+        if space.homogeneous:
+            points, goal = (pad(part, (0, 1), value=1.0) for part in (points, goal))
+        return _reached(points, goal, unit, starts, generator) <= tolerance
+
+    x = x[:ORBIT_SAMPLES].double().cpu()
+    inside = reached(x, ORBIT_STARTS)
+    if not bool(inside.all()):
+        inside[~inside] = reached(x[~inside], MORE_ORBIT_STARTS)
+    if int((~inside).sum()) >= min(FEWEST_OUT_OF_REACH, len(x)):
         return "by the data"
     noise = torch.randn(x.shape, generator=generator, dtype=torch.float64)
-    size = x.flatten(1).square().mean().sqrt()
-    generic = x + size * noise
-    own = _reached(space, element, algebra, generic, tolerance, generator, STARTS)
-    return "by no data" if float(own.double().mean()) >= SHARE else "not by this data"
+    generic = x + x.flatten(1).square().mean().sqrt() * noise
+    share = float(reached(generic, ORBIT_STARTS).double().mean())
+    return "by no data" if share >= SHARE_IN_REACH else "not by this data"
 
 
 def _reached(
-    space: VectorSpace,
-    element: Tensor,
-    algebra: Tensor,
-    x: Tensor,
-    tolerance: float,
-    generator: torch.Generator,
+    points: Float[Tensor, "b k n"],
+    goal: Float[Tensor, "b k n"],
+    algebra: Float[Tensor, "d n n"],
     starts: int,
-) -> Tensor:
-    """Whether the identity component takes each sample to where the element takes it."""
-    points, goal = space.vectors(x), space.vectors(space.apply(element, x))
-    if space.homogeneous:
-        points, goal = (pad(part, (0, 1), value=1.0) for part in (points, goal))
-    b, d, _n = len(x), len(algebra), algebra.shape[1]
-    z = torch.randn(b * starts, d, generator=generator, dtype=torch.float64)
-    z[::starts] = 0
-    unit = algebra / torch.linalg.matrix_norm(algebra, 2)[:, None, None]
-    g = torch.linalg.matrix_exp(torch.einsum("sd,dij->sij", 1.5 * z, unit))
+    generator: torch.Generator,
+) -> Float[Tensor, " b"]:
+    """Distance of each goal from the orbit of its points, relative to the goal's size."""
     points, goal = (part.repeat_interleave(starts, 0) for part in (points, goal))
-    damping = torch.full((b * starts,), 1e-2, dtype=torch.float64)
-    moved = points @ g.mT
-    cost = (moved - goal).square().sum((1, 2))
-    for _ in range(STEPS):
-        rows = torch.einsum("dij,skj->sdki", unit, moved).flatten(2)
-        square = rows @ rows.mT
-        right = (rows @ (goal - moved).flatten(1)[..., None])[..., 0]
-        scale = square.diagonal(dim1=1, dim2=2).mean(1).clamp_min(1e-290)
-        shifted = square + (damping * scale)[:, None, None] * torch.eye(d).double()
-        step = torch.linalg.solve_ex(shifted, right[..., None])[0][..., 0].nan_to_num(0.0, 0.0, 0.0)
-        step = step * (1.0 / step.norm(dim=1).clamp_min(1e-300)).clamp(max=1.0)[:, None]
-        trial = torch.linalg.matrix_exp(torch.einsum("sd,dij->sij", step, unit)) @ g
-        moved_trial = points @ trial.mT
-        new = (moved_trial - goal).square().sum((1, 2))
-        better = new < cost
-        g = torch.where(better[:, None, None], trial, g)
-        moved = torch.where(better[:, None, None], moved_trial, moved)
-        cost = torch.where(better, new, cost)
-        damping = torch.where(better, damping * 0.3, damping * 4).clamp(1e-14, 1e14)
-    size = goal.square().sum((1, 2)).clamp_min(1e-300)
-    return ((cost / size).sqrt() <= tolerance).unflatten(0, (b, starts)).any(1)
+    coefficients = torch.randn(len(points), len(algebra), generator=generator, dtype=torch.float64)
+    coefficients[::starts] = 0
+    h = torch.linalg.matrix_exp(torch.einsum("sd,dij->sij", 1.5 * coefficients, algebra))
+
+    def residual(current: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+        moved = points[places] @ current.mT
+        rows = torch.einsum("dij,skj->skid", algebra, moved).flatten(1, 2)
+        return (moved - goal[places]).flatten(1), rows
+
+    def move(current: Tensor, step: Tensor) -> Tensor:
+        return torch.linalg.matrix_exp(torch.einsum("sd,dij->sij", step, algebra)) @ current
+
+    _, cost = descend(h, residual, move, ALONG_ORBIT)
+    distances = (cost / goal.square().mean((1, 2)).clamp_min(1e-300)).sqrt()
+    return distances.unflatten(0, (-1, starts)).amin(1)

@@ -1,4 +1,4 @@
-r"""Levenberg–Marquardt over a matrix group, for many starts at once.
+r"""Solutions of $F(hx) = F(x)$ near many starts, by Levenberg–Marquardt over the matrices $h$.
 
 For $h$ near a symmetry the derivative of $F(e^{E} h x) - F(x)$ in $E$ is the polarization row taken at $hx$, so the rows of the
 continuous problem are the Jacobian here. Steps are $h \leftarrow e^{E} h$: they never lose rank and stay in their component of GL(n).
@@ -6,39 +6,73 @@ continuous problem are the Jacobian here. Steps are $h \leftarrow e^{E} h$: they
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
 from liegg.actions.finite.vectors import VectorSpace
+from liegg.algebra.finite.levenberg_marquardt import Schedule, descend
 from liegg.discovery.group.setting import Setting
-from liegg.polarization.output_sketch import combine
+from liegg.discovery.group.starts import OUTPUT_COMBINATIONS, Moments
+from liegg.polarization.output_sketch import Outputs, combine
 from liegg.polarization.plan import Plan
-from liegg.polarization.rows import polarize
+from liegg.polarization.rows import plan, polarize
 
-FIRST_DAMPING, LESS, MORE = 0.1, 0.2, 4.0
-"""Damping of the first step, relative to the mean sensitivity, and its factors after a good and after a bad step."""
+FIRST_STEPS, LAST_STEPS = 14, 60
+"""Levenberg–Marquardt steps on a few samples, and on all of them for the starts that are left."""
 
-LONGEST = 0.7
-"""Longest step, in multiples of the data's size."""
+SURVIVORS = 40
+"""Starts that are polished to the end."""
 
-STUCK = 1e9
-"""Damping at which a start is given up."""
+FIRST_SAMPLES, LAST_SAMPLES = 64, 256
+"""Samples of the first and of the last steps; at least four equations per unknown."""
 
-DONE = 1e-30
-"""Squared residual over the variance below which nothing is left to gain."""
+LARGEST_CONDITION = 1e4
+"""Largest condition number of an element in the data's own coordinates."""
 
-AT_ONCE = 2**14
+FARTHEST = 4.0
+"""Largest ratio of the size of moved samples and of samples, in the data's own coordinates, either way."""
+
+PROMISING = 0.2
+"""Squared residual over the variance up to which a solution is looked at."""
+
+SAME_SOLUTION = 0.02
+"""Distance of moved samples, in multiples of the data's size, within which two solutions are one."""
+
+POLISHING = Schedule(
+    steps=LAST_STEPS,
+    longest=0.7,
+    damping=0.1,
+    less=0.2,
+    more=4.0,
+    stuck=1e9,
+    done=1e-30,
+    small_gain=1e-3,
+    patience=4,
+)
+"""Damping and stopping; the longest step is in multiples of the data's size."""
+
+POLISHED_AT_ONCE = 2**14
 """Moved samples per call of the model."""
 
 
-class Solutions:
-    """Where the starts arrived."""
+class Solutions(NamedTuple):
+    """Where the starts arrived.
 
-    def __init__(self, h: Float[Tensor, "s n n"], cost: Float[Tensor, " s"]):
-        self.h, self.cost = h, cost
+    Attributes:
+        h: the matrices.
+        cost: squared residuals over the variance.
+    """
+
+    h: Float[Tensor, "s n n"]
+    cost: Float[Tensor, " s"]
+
+    def rows(self, places: Int[Tensor, " k"]) -> "Solutions":
+        """Some of the solutions."""
+        return Solutions(self.h[places], self.cost[places])
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,110 +106,113 @@ class Residual:
         return matrix + 1e-12 * matrix.diagonal().mean() * torch.eye(len(matrix)).double()
 
     @cached_property
-    def _output_vectors(self) -> tuple[Tensor, Tensor] | None:
-        """Vectors of the outputs and an orthonormal basis of their columns, for equivariance."""
-        spaces = [s for s in self.setting.output_spaces if isinstance(s, VectorSpace)]
-        if not spaces:
+    def _output_basis(self) -> Float[Tensor, "m r"] | None:
+        """An orthonormal basis of the columns of the vectors of the outputs, for equivariance."""
+        space = next((s for s in self.setting.output_spaces if isinstance(s, VectorSpace)), None)
+        if space is None:
             return None
         y = self.setting.shaped(self.setting.search.y[: self.samples])
-        vectors = spaces[0].vectors(y).flatten(0, 1).cpu()
-        if spaces[0].homogeneous:
+        vectors = space.vectors(y).flatten(0, 1).cpu()
+        if space.homogeneous:
             vectors = pad(vectors, (0, 1), value=1.0)
         left, values, _ = torch.linalg.svd(vectors, full_matrices=False)
-        return left[:, values > 1e-10 * values[0]], vectors
+        return left[:, values > 1e-10 * values[0]]
 
     def __call__(
-        self, h: Float[Tensor, "s n n"], *, rows: bool = True
-    ) -> tuple[Float[Tensor, "s m"], Float[Tensor, "s m g"] | None]:
+        self, h: Float[Tensor, "s n n"]
+    ) -> tuple[Float[Tensor, "s m"], Float[Tensor, "s m g"]]:
         """Residuals of every start, over the output's spread, and their derivatives."""
+        question = self.setting.search
         values, slopes = [], []
-        room = max(1, AT_ONCE // len(self.x))
-        scale = self.setting.search.variance**0.5
-        for some in h.split(room):
-            moved = self.space.apply_all(some, self.x).flatten(0, 1)
-            moved = moved.to(self.setting.search.x.dtype)
-            target = self.setting.search.y[: self.samples].repeat(
-                len(some), *[1] * (self.setting.search.y.ndim - 1)
-            )
-            model = self.setting.search.model
-            if rows:
-                slope, y = polarize(model, self.space.action, moved, self.plan)
-                slopes.append((slope / scale).unflatten(0, (len(some), -1)).flatten(1, 2).cpu())
-            else:
-                y = model(moved)
-            gap = combine((y.double() - target)[None], self.plan.outputs, seed=self.plan.seed)[0]
-            values.append((gap / scale).unflatten(0, (len(some), -1)).flatten(1, 2).cpu())
+        scale = question.variance**0.5
+        for some in h.split(max(1, POLISHED_AT_ONCE // len(self.x))):
+            moved = self.space.apply_all(some, self.x).flatten(0, 1).to(question.x.dtype)
+            slope, y = polarize(question.model, self.space.action, moved, self.plan)
+            gap = y.double() - question.y[: self.samples].repeat(len(some), 1)
+            gap = combine(gap[None], self.plan.outputs, seed=self.plan.seed)[0]
+            values.append((gap / scale).reshape(len(some), -1).cpu())
+            slopes.append((slope / scale).reshape(len(some), -1, slope.shape[-1]).cpu())
         residual = torch.cat(values).nan_to_num(nan=1e150, posinf=1e150, neginf=-1e150)
-        jacobian = torch.cat(slopes).nan_to_num(0.0, 0.0, 0.0) if rows else None
-        return self._without_output(residual, jacobian)
+        jacobian = torch.cat(slopes).nan_to_num(0.0, 0.0, 0.0)
+        return self._without_output(residual), self._without_output(jacobian)
 
-    def _without_output(
-        self, residual: Tensor, jacobian: Tensor | None
-    ) -> tuple[Tensor, Tensor | None]:
-        """Residuals with the output's own matrix eliminated, which is a projection over the samples."""
-        if self._output_vectors is None:
-            return residual, jacobian
-        basis = self._output_vectors[0]
-        rows, width = len(basis), residual.shape[1] // len(basis)
-
-        def project(values: Tensor) -> Tensor:
-            split = values.reshape(len(values), rows, width, -1)
-            inside = torch.einsum("mr,smwg->srwg", basis, split)
-            return (split - torch.einsum("mr,srwg->smwg", basis, inside)).reshape(values.shape)
-
-        return project(residual), None if jacobian is None else project(jacobian)
+    def _without_output(self, values: Tensor) -> Tensor:
+        """Values with the output's own matrix eliminated, which is a projection over the samples."""
+        basis = self._output_basis
+        if basis is None:
+            return values
+        split = values.reshape(len(values), len(basis), values.shape[1] // len(basis), -1)
+        inside = torch.einsum("mr,smwg->srwg", basis, split)
+        return (split - torch.einsum("mr,srwg->smwg", basis, inside)).reshape(values.shape)
 
 
-def polish(residual: Residual, starts: Float[Tensor, "s n n"], iterations: int) -> Solutions:
-    """Take every start downhill.
+def solve(
+    setting: Setting, space: VectorSpace, moments: Moments, starts: Float[Tensor, "s n n"]
+) -> Solutions:
+    """Solutions near the starts, best first and without repeats: all starts on a few samples, then the best on all of them.
+
+    Args:
+        setting: model and samples.
+        space: what the matrices act on.
+        moments: the data's own coordinates.
+        starts: invertible matrices.
+    """
+    question = setting.search
+    outputs: Outputs = "each"
+    if not setting.output_spaces and question.y.shape[1] > OUTPUT_COMBINATIONS:
+        outputs = OUTPUT_COMBINATIONS
+    made = plan(question.model, space.action, question.x, outputs=outputs)
+    rows = question.y.shape[1] if outputs == "each" else OUTPUT_COMBINATIONS
+    needed = 4 * space.action.size // rows
+    counts = max(FIRST_SAMPLES, needed // 2), max(LAST_SAMPLES, needed)
+    first, last = (Residual(setting, space, made, min(len(question.x), n)) for n in counts)
+    early = _selected(polish(first, starts, FIRST_STEPS), space, moments)
+    if not len(early.h):
+        return early
+    return _selected(polish(last, early.h[:SURVIVORS], LAST_STEPS), space, moments)
+
+
+def _selected(solutions: Solutions, space: VectorSpace, moments: Moments) -> Solutions:
+    """Solutions that keep the data where the model was seen and do not lose a dimension, best first and without repeats."""
+    n, (root, inverse) = len(moments.moment), moments.roots
+    linear = solutions.h[:, :n, :n]
+    sizes = torch.linalg.svdvals((inverse @ linear @ root).nan_to_num(0.0, 0.0, 0.0))
+    good = (
+        torch.isfinite(solutions.cost)
+        & (solutions.cost < PROMISING)
+        & (sizes[:, 0] < LARGEST_CONDITION * sizes[:, -1])
+        & (sizes[:, -1] > 1e-3)
+        & (sizes.square().mean(1).sqrt() < FARTHEST)
+    )
+    moved, still = (linear @ root).flatten(1), root.flatten()
+    if space.homogeneous:
+        ends = linear @ moments.mean + solutions.h[:, :n, n]
+        good &= ((ends - moments.mean) @ inverse).norm(dim=1) / n**0.5 < FARTHEST
+        moved, still = torch.cat([moved, ends], dim=1), torch.cat([still, moments.mean])
+    size = float(moments.moment.diagonal().sum().sqrt())
+    places = good.nonzero()[:, 0]
+    kept: list[int] = []
+    for i in places[solutions.cost[places].argsort()].tolist():
+        known = torch.stack([still, *moved[kept]])
+        if float((known - moved[i]).norm(dim=1).min()) > SAME_SOLUTION * size:
+            kept.append(i)
+    return solutions.rows(torch.tensor(kept, dtype=torch.int64))
+
+
+def polish(residual: Residual, starts: Float[Tensor, "s n n"], steps: int) -> Solutions:
+    """Take every start downhill, in steps that are no longer than a share of the data's size.
 
     Args:
         residual: what is to vanish.
         starts: invertible matrices.
-        iterations: most steps.
+        steps: most steps.
     """
-    h, count = starts.clone(), len(starts)
-    values, rows = residual(h)
-    cost = values.square().mean(1)
-    damping = torch.full((count,), FIRST_DAMPING, dtype=torch.float64)
     metric = residual.metric
-    active = torch.isfinite(cost) & (cost < 1e100)
-    slow = torch.zeros(count, dtype=torch.int64)
-    for _ in range(iterations):
-        places = active.nonzero()[:, 0]
-        if not len(places):
-            break
-        step = _step(values[places], rows[places], metric, damping[places])  # pyright: ignore[reportOptionalSubscript]
-        motion = residual.space.action.matrices(step)
-        trial = torch.linalg.matrix_exp(motion) @ h[places]
-        new_values, new_rows = residual(trial)
-        new_cost = new_values.square().mean(1)
-        better = new_cost < cost[places]
-        gain = 1 - new_cost / cost[places].clamp_min(1e-300)
-        won = places[better]
-        h[won], cost[won] = trial[better], new_cost[better]
-        values[won], rows[won] = new_values[better], new_rows[better]  # pyright: ignore[reportOptionalSubscript]
-        damping[places] = torch.where(better, damping[places] * LESS, damping[places] * MORE)
-        damping.clamp_(min=1e-12)
-        slow[places] = torch.where(better & (gain < 1e-3), slow[places] + 1, 0)
-        active[places] = (cost[places] > DONE) & (damping[places] < STUCK) & (slow[places] < 4)
-    return Solutions(h, cost)
-
-
-def _step(
-    values: Float[Tensor, "s m"],
-    rows: Float[Tensor, "s m g"],
-    metric: Float[Tensor, "g g"],
-    damping: Float[Tensor, " s"],
-) -> Float[Tensor, "s g"]:
-    """Damped least squares steps, none longer than a share of the data's size."""
-    square = rows.mT @ rows
-    right = (rows.mT @ values[..., None])[..., 0]
-    sensitivity = square.diagonal(dim1=1, dim2=2).sum(1) / metric.diagonal().sum()
-    shift = (damping * sensitivity).clamp_min(1e-290)[:, None, None] * metric
-    step, info = torch.linalg.solve_ex(square + shift, -right[..., None])
-    step = torch.where((info == 0)[:, None, None], step, 0.0)[..., 0].nan_to_num(0.0, 0.0, 0.0)
-    length = torch.einsum("sg,gh,sh->s", step, metric, step).clamp_min(0).sqrt()
     # The metric of all matrix entries together is n times the data's squared size.
-    size = (metric.diagonal().sum() / max(1, round(metric.shape[0] ** 0.5))).sqrt()
-    return step * (LONGEST * size / length.clamp_min(1e-300)).clamp(max=1.0)[:, None]
+    size = float(metric.diagonal().sum() / max(1, round(len(metric) ** 0.5))) ** 0.5
+
+    def move(h: Tensor, step: Tensor) -> Tensor:
+        return torch.linalg.matrix_exp(residual.space.action.matrices(step)) @ h
+
+    schedule = POLISHING._replace(steps=steps, longest=POLISHING.longest * size)
+    return Solutions(*descend(starts, lambda h, _: residual(h), move, schedule, metric=metric))

@@ -1,6 +1,7 @@
 """Random maps that move the samples as far as an element does, for comparison."""
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,17 +15,23 @@ from liegg.actions.finite.space import Space
 from liegg.discovery.group.setting import Setting
 from liegg.discovery.verification.follow import random_directions
 
-DIRECTIONS = 4
+RANDOM_MAPS = 4
 """Random directions."""
 
-LEVELS = (0.05, 0.3, 0.8, 1.4, 2.0)
+DISPLACEMENTS = (0.05, 0.3, 0.8, 1.4, 2.0)
 """Displacements at which they are measured, in multiples of the spread; between two of them, values are interpolated."""
 
-LENGTHS = 12
+TRIED_LENGTHS = 12
 """Lengths of each random map at which its displacement is measured, on a few samples."""
 
-FEW = 32
+MEASURED_SAMPLES = 32
 """Samples on which it is measured."""
+
+MOMENT_SAMPLES = 256
+"""Samples whose second moment says how far a direction moves them."""
+
+STAGES = {"vectors": "points", "channels": "colour", "grid": "grid", "shifts": "grid"}
+"""Stage of an action that moves a kind of space continuously."""
 
 Mover = Callable[[float, Tensor], Tensor]
 """From a length and samples to moved samples."""
@@ -42,34 +49,29 @@ class RandomMaps:
     displacement: Float[Tensor, " l"]
     change: Float[Tensor, "l n"]
 
-    def at(self, displacements: Float[Tensor, " m"]) -> Float[Tensor, "m n"]:
-        """Change at other displacements, interpolated; proportional to their squares below the first."""
-        own, last = self.displacement, len(self.displacement) - 1
-        place = torch.searchsorted(own, displacements.contiguous()).clamp(1, last)
+    def at(self, displacement: float) -> Float[Tensor, " n"]:
+        """Change at another displacement, interpolated; proportional to its square below the first."""
+        own = self.displacement.tolist()
+        place = min(max(bisect_left(own, displacement), 1), len(own) - 1)
         low, high = own[place - 1], own[place]
-        share = ((displacements - low) / (high - low).clamp_min(1e-300)).clamp(0, 1)[:, None]
-        between = self.change[place - 1] + share * (self.change[place] - self.change[place - 1])
-        short = (displacements / own[0]).clamp(max=1.0).square()[:, None]
-        return between * short
+        share = min(max((displacement - low) / max(high - low, 1e-300), 0.0), 1.0)
+        between = torch.lerp(self.change[place - 1], self.change[place], share)
+        return between * min(displacement / own[0], 1.0) ** 2
 
 
-def random_maps(setting: Setting, space: Space, action: Action) -> RandomMaps | None:
-    """Measure random maps of one space on the held-out samples; None where there are none.
-
-    Args:
-        setting: model and samples.
-        space: what the elements act on.
-        action: the candidates, of which random directions are drawn.
-    """
-    movers = _movers(setting, space, action)
+def random_maps(setting: Setting, space: Space) -> RandomMaps | None:
+    """Measure random maps of one space on the held-out samples; None where there are none."""
+    movers = _movers(setting, space)
     if not movers:
         return None
     question = setting.held_out
-    x, wanted = question.x.double(), torch.tensor(LEVELS, dtype=torch.float64)
-    change = torch.zeros(len(LEVELS), len(x), dtype=torch.float64)
-    displacement = torch.zeros(len(LEVELS), dtype=torch.float64)
+    x, wanted = question.x.double(), torch.tensor(DISPLACEMENTS, dtype=torch.float64)
+    change = torch.zeros(len(DISPLACEMENTS), len(x), dtype=torch.float64)
+    displacement = torch.zeros(len(DISPLACEMENTS), dtype=torch.float64)
     for mover in movers:
-        for place, length in enumerate(_lengths(mover, x[:FEW], wanted * question.spread)):
+        for place, length in enumerate(
+            _lengths(mover, x[:MEASURED_SAMPLES], wanted * question.spread)
+        ):
             moved = mover(length, x)
             displacement[place] += (moved - x).flatten(1).square().sum(1).mean().cpu()
             for part in question.parts:
@@ -82,29 +84,21 @@ def random_maps(setting: Setting, space: Space, action: Action) -> RandomMaps | 
     return RandomMaps(displacement[order], change[order])
 
 
-def _movers(setting: Setting, space: Space, action: Action) -> list[Mover]:
-    x = setting.search.x.double()
+def _movers(setting: Setting, space: Space) -> list[Mover]:
+    """Random rotations of the slots, or random directions of the part of the action that moves this space."""
     if isinstance(space, SlotSpace):
         generator = torch.Generator().manual_seed(setting.seed)
-        shape = (DIRECTIONS, space.side, space.side)
+        shape = (RANDOM_MAPS, space.side, space.side)
         mixed = torch.randn(shape, generator=generator, dtype=torch.float64)
-        mixed = (mixed - mixed.mT) / math.sqrt(2 * space.side)
-        return [_mixing(space, matrix) for matrix in mixed]
-    moved = _continuous(space, action)
-    if moved is None:
+        return [_mixing(space, matrix) for matrix in (mixed - mixed.mT) / math.sqrt(2 * space.side)]
+    stage = STAGES[space.kind]
+    action = next((part for part in setting.action.parts if part.stage == stage), None)
+    if action is None:
         return []
-    displacement = moved.displacement(moved.moment(x[:256]).double().cpu(), min(len(x), 256))
-    directions = random_directions(displacement, DIRECTIONS, 1e-12, setting.seed)
-    size = setting.search.spread
-    return [_along(moved, direction * size) for direction in directions]
-
-
-def _continuous(space: Space, action: Action) -> Action | None:
-    """The part of the action that moves the same space continuously."""
-    stage = {"vectors": "points", "channels": "colour", "grid": "grid", "shifts": "grid"}[
-        space.kind
-    ]
-    return next((part for part in action.parts if part.stage == stage), None)
+    x = setting.search.x[:MOMENT_SAMPLES].double()
+    displacement = action.displacement(action.moment(x).double().cpu(), len(x))
+    directions = random_directions(displacement, RANDOM_MAPS, 1e-12, setting.seed)
+    return [_along(action, setting.search.spread * direction) for direction in directions]
 
 
 def _mixing(space: SlotSpace, generator: Float[Tensor, "n n"]) -> Mover:
@@ -121,22 +115,18 @@ def _along(action: Action, direction: Float[Tensor, " g"]) -> Mover:
 
 
 def _lengths(mover: Mover, x: Tensor, distances: Float[Tensor, " l"]) -> list[float]:
-    """Lengths at which a map displaces the samples as far as asked; the nearest that was tried if none does."""
-    tried = (2.0 ** torch.linspace(-7, 2, LENGTHS, dtype=torch.float64)).tolist()
+    """Lengths at which a map displaces the samples as far as asked; the one that moved them farthest if none does."""
+    tried = [0.0, *(2.0 ** torch.linspace(-7, 2, TRIED_LENGTHS, dtype=torch.float64)).tolist()]
     reached = [
-        float((mover(length, x) - x).flatten(1).square().sum(1).mean().sqrt()) for length in tried
+        float((mover(length, x) - x).flatten(1).square().sum(1).mean().sqrt()) if length else 0.0
+        for length in tried
     ]
     found = []
     for distance in distances.tolist():
-        low, value = 0.0, 0.0
-        length = tried[-1]
-        for end, far in zip(tried, reached, strict=True):
-            if far >= distance:
-                share = (distance - value) / max(far - value, 1e-300)
-                length = low + share * (end - low)
-                break
-            low, value = end, far
-        else:
-            length = tried[max(range(len(tried)), key=lambda i: reached[i])]
-        found.append(length)
+        end = next((i for i, far in enumerate(reached) if i and far >= distance), None)
+        if end is None:
+            found.append(tried[reached.index(max(reached))])
+            continue
+        share = (distance - reached[end - 1]) / max(reached[end] - reached[end - 1], 1e-300)
+        found.append(tried[end - 1] + share * (tried[end] - tried[end - 1]))
     return found

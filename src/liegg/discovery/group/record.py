@@ -1,129 +1,175 @@
-"""The record of a search: identity, elements, names, the sentence."""
+"""The record of a search: identity, elements, name, the sentence."""
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, replace
 
 import torch
-from jaxtyping import Float
-from torch import Tensor
 
-from liegg.actions import Action
-from liegg.discovery.group.assemble import Assembled
+from liegg.algebra import identify
+from liegg.algebra.finite.whole_name import TRIVIAL, whole_name
+from liegg.decision.grades import GRADES
+from liegg.discovery.group.assemble import BESIDE_EXACT
+from liegg.discovery.group.effects import largest_effect
 from liegg.discovery.group.grids import kept_rotations
-from liegg.discovery.group.setting import Setting
-from liegg.discovery.group.verdict import name_of, sentence, with_words
+from liegg.discovery.group.judge import Findings
 from liegg.results.group_symmetries import Angle, GroupElement, GroupSymmetries
-from liegg.results.symmetries import Symmetries
-
-if TYPE_CHECKING:
-    from liegg.algebra.finite.slots import SlotGroup
-    from liegg.discovery.group.search import Findings
 
 MOST_REJECTED = 32
 """Rejected elements that are recorded; those that are not testable come first, then by their defect."""
 
+MIRRORS = ("−1", "sign of an invariant part", "reflection of a form", "sign flip")
+"""Structured elements that are mirror images where their determinant is negative."""
 
-def record(
-    setting: Setting,
-    findings: "Findings",
-    assembled: Assembled | None,
-    slots: "SlotGroup | None",
-    action: Action,
-    continuous: Symmetries | None,
-    *,
-    floor: float,
-    judged: int,
-    algebra: Float[Tensor, "d n n"] | None = None,
-    angles: tuple[Angle, ...] = (),
-) -> GroupSymmetries:
+
+def record(findings: Findings, angles: tuple[Angle, ...] = ()) -> GroupSymmetries:
     """Put everything that was found into one record.
 
     Args:
-        setting: model and samples.
-        findings: elements by space.
-        assembled: the group of matrices; None where nothing was searched.
-        slots: permutations of slots.
-        action: the candidates of the continuous problem.
-        continuous: its answer.
-        floor: effect that rounding alone may cause.
-        judged: number of elements judged.
-        algebra: generators of the identity component, of the size of the elements of the group.
+        findings: what was found.
         angles: rotations of images with interpolation.
     """
-    group = None if assembled is None else assembled.group
-    elements = () if assembled is None else assembled.elements
-    most = (
-        setting.thresholds.effect
-        * (setting.thresholds.strong / setting.thresholds.threshold) ** 0.5
-    )
+    setting = findings.setting
+    thresholds, output = setting.thresholds, setting.search.output_action
     rejected = sorted(
         findings.rejected, key=lambda one: (one.grade != "not testable", one.defect, one.effect)
     )
-    values: dict[str, Any] = {
-        "elements": (*_identity(elements), *elements),
-        "permutations": tuple(with_words(one, action) for one in findings.slots),
-        "rejected": tuple(with_words(one, action) for one in rejected[:MOST_REJECTED]),
-        "group": group,
-        "slots": slots,
-        "shifts": tuple(findings.shifts),
-        "angles": angles,
-        "kept_rotations": kept_rotations(angles, most),
-        "continuous": continuous,
-        "tried": dict(findings.tried),
-        "judged": judged,
-        "samples": (len(setting.search.x), len(setting.held_out.x)),
-        "floor": floor,
-        "spread": max(setting.held_out.variance, 0.0) ** 0.5,
-        "notes": (*setting.search.model.notes, *findings.notes),
-        "settings": _settings(setting, action),
-        "model": setting.search.model.name,
-    }
-    name = name_of(
-        group,
-        torch.zeros(0, 1, 1, dtype=torch.float64) if algebra is None else algebra,
-        slots,
-        continuous,
-        shifts=tuple(findings.shift_orders),
+    draft = GroupSymmetries(
+        elements=(*map(_identity, findings.elements[:1]), *findings.elements),
+        permutations=tuple(findings.permutations),
+        rejected=tuple(rejected[:MOST_REJECTED]),
+        group=findings.group,
+        slots=findings.slots,
+        shifts=tuple(findings.shifts),
+        angles=angles,
+        kept_rotations=kept_rotations(angles, largest_effect(thresholds.strong, thresholds)),
+        continuous=setting.continuous,
+        name=_name(findings),
+        sentence="",
+        tried=findings.tried,
+        judged=findings.judged,
+        samples=(len(setting.search.x), len(setting.held_out.x)),
+        floor=setting.floor,
+        spread=max(setting.held_out.variance, 0.0) ** 0.5,
+        notes=(*setting.search.model.notes, *findings.notes),
+        settings={
+            "seed": setting.seed,
+            "action": setting.action.settings(),
+            "output_action": None if output is None else output.settings(),
+            "sample": list(setting.search.x.shape[1:]),
+            "thresholds": asdict(thresholds),
+        },
+        model=setting.search.model.name,
     )
-    draft = GroupSymmetries(**values, name=name, sentence="")
-    return GroupSymmetries(**values, name=name, sentence=sentence(draft))
+    return replace(draft, sentence=_sentence(draft))
 
 
-def _identity(elements: tuple[GroupElement, ...]) -> tuple[GroupElement, ...]:
-    """The identity on the spaces of the elements, which needs no evidence; none without elements."""
-    if not elements:
-        return ()
-    first = elements[0]
-    one = tuple(torch.eye(len(matrix), dtype=torch.float64) for matrix in first.matrices)
-    outputs = tuple(torch.eye(len(m), dtype=torch.float64) for m in first.output_matrices)
-    return (
-        GroupElement(
-            kinds=first.kinds,
-            matrices=one,
-            words="identity",
-            source="identity",
-            output_kinds=first.output_kinds,
-            output_matrices=outputs,
-            displacement=0.0,
-            effect=0.0,
-            interval=(0.0, 0.0),
-            reference=0.0,
-            defect=0.0,
-            defect_high=0.0,
-            changed=None if first.changed is None else 0.0,
-            grade="exact",
-            component=0,
-        ),
+def _name(findings: Findings) -> str:
+    """Name of the complete group."""
+    setting, continuous = findings.setting, findings.setting.continuous
+    named = "" if continuous is None or not continuous.nullity else (continuous.name or "unknown")
+    if named.startswith("unknown") and len(setting.algebra):
+        # An action without matrices has no name for its span, but the part on this space has.
+        named = identify(setting.algebra, uncertainty=setting.uncertainty).name
+    return whole_name(
+        named,
+        setting.algebra if len(setting.algebra) else None,
+        findings.group,
+        findings.slots,
+        shifts=findings.shift_orders,
+        uncertainty=setting.uncertainty,
     )
 
 
-def _settings(setting: Setting, action: Action) -> dict[str, Any]:
-    """JSON values that say what was asked."""
-    thresholds = setting.thresholds
-    output = setting.search.output_action
-    return {
-        "seed": setting.seed,
-        "action": action.settings(),
-        "output_action": None if output is None else output.settings(),
-        "sample": list(setting.search.x.shape[1:]),
-        "thresholds": {name: getattr(thresholds, name) for name in thresholds.__dataclass_fields__},
-    }
+def _identity(element: GroupElement) -> GroupElement:
+    """The identity on the spaces of an element, which needs no evidence."""
+    matrices, output_matrices = (
+        tuple(torch.eye(len(matrix), dtype=torch.float64) for matrix in each)
+        for each in (element.matrices, element.output_matrices)
+    )
+    return GroupElement(
+        kinds=element.kinds,
+        matrices=matrices,
+        words="identity",
+        source="identity",
+        output_kinds=element.output_kinds,
+        output_matrices=output_matrices,
+        displacement=0.0,
+        effect=0.0,
+        interval=(0.0, 0.0),
+        reference=0.0,
+        defect=0.0,
+        defect_high=0.0,
+        changed=None if element.changed is None else 0.0,
+        grade="exact",
+        component=0,
+    )
+
+
+def _sentence(found: GroupSymmetries) -> str:
+    """The finding in one or two sentences: the group, how well it holds, what was refuted or is not testable."""
+    if found.spread <= 0 or any(
+        note.diagnosis.name == "CONSTANT_HELD_OUT_OUTPUT" for note in found.notes
+    ):
+        return "Undecided: the output is the same for all samples."
+    counted = [*found.elements[1:], *found.permutations]
+    parts = []
+    if found.name == TRIVIAL:
+        parts.append("No finite symmetry but the identity was found")
+    else:
+        parts.append(found.name)
+    if counted:
+        worst = max(counted, key=lambda one: (GRADES.index(one.grade), one.effect))
+        how = (
+            "up to rounding"
+            if worst.grade == "exact"
+            else f"to {worst.effect:.2g} of the output's spread"
+        )
+        parts[-1] += f": {_counted(found)} {how} ({worst.grade})"
+    mirror = _mirror(found)
+    if mirror is not None:
+        size = f"{mirror.effect * found.spread:.3g}, {mirror.effect:.2g} of the output's spread"
+        parts.append(f"mirror images differ by {size}")
+    if found.kept_rotations is not None:
+        fold, effect = found.kept_rotations
+        parts.append(
+            f"of the rotations by any angle the network keeps those by multiples of {360 / fold:g}° to {effect:.2g}"
+        )
+    if any(note.diagnosis.name == "GROUP_MIXED" for note in found.notes):
+        parts.append("further symmetries pair a matrix with a permutation (see the notes)")
+    if found.not_testable:
+        first = found.not_testable[0]
+        more = len(found.not_testable) - 1
+        others = f" and {more} more" if more else ""
+        parts.append(f"not testable on this data: {first.words}{others} ({first.reason})")
+    return "; ".join(parts) + "."
+
+
+def _counted(found: GroupSymmetries) -> str:
+    """How many elements hold."""
+    parts = []
+    if found.order > 1:
+        what = "components" if found.group is not None and found.group.dimension else "elements"
+        parts.append(f"{found.order} {what}")
+    if found.slots is not None and found.slots.order > 1:
+        parts.append("the permutations of slots")
+    return " and ".join(parts) + (" hold" if parts else "")
+
+
+def _mirror(found: GroupSymmetries) -> GroupElement | None:
+    """The best mirror image that is not a symmetry, where continuous symmetries leave that question open."""
+    if found.continuous is None or not found.continuous.nullity:
+        return None
+    reversing = [one for one in found.elements if _reverses(one)]
+    untested = [one for one in found.not_testable if _reverses(one)]
+    if reversing or untested:
+        return None
+    tried = [
+        one
+        for one in found.rejected
+        if one.source in MIRRORS and _reverses(one) and one.reason in ("", BESIDE_EXACT)
+    ]
+    return min(tried, key=lambda one: one.effect, default=None)
+
+
+def _reverses(element: GroupElement) -> bool:
+    """Whether an element reverses orientation."""
+    return element.kinds[0] == "vectors" and float(torch.linalg.det(element.matrices[0])) < 0

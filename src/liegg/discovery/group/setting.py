@@ -1,31 +1,54 @@
-"""What a search for finite elements works on: the model, samples to search on and samples to judge on."""
+"""The question that a search for finite elements answers: a model, samples to search on, samples to judge on."""
 
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.errors import ArgumentError, DataError
+from liegg.actions import Action
+from liegg.actions.finite.generators import generators_on
+from liegg.actions.finite.grid import GridSpace
 from liegg.actions.finite.space import Space
+from liegg.actions.finite.vectors import VectorSpace
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.verification.measure import Question
+from liegg.inputs.batches import Batches, Data, as_batches
+from liegg.inputs.model import Model, with_input_dtype
+from liegg.inputs.part import Part, with_part
+from liegg.inputs.probe import probe
+from liegg.polarization.output_fit import check_output_action
+from liegg.results.symmetries import Symmetries
 
-INPUT_UNITS = 2.0
-"""Rounding units by which inputs are shaken to see what rounding does to the outputs."""
+SEARCHED, JUDGED, JUDGED_LARGE = 384, 384, 160
+"""Most samples that are searched on and judged on; fewer large samples are judged on."""
+
+LARGE_MOVED_SAMPLE = 200
+"""Numbers in a sample from which on fewer samples are judged and controls are fewer: models of images take long."""
+
+FEWEST_GROUP_SAMPLES = 8
+"""Samples below which nothing is decided."""
 
 ANOTHER_SAMPLE = 2.0
 """Squared difference of the outputs of two independent samples, over the variance: no map is compared with a larger change.
 
 Random maps leave the data's region, where polynomials explode and any element would look small beside them."""
 
-LARGE_SAMPLE = 200
-"""Numbers in a sample from which on fewer samples are judged and controls are fewer: models of images take long."""
-
 RANDOM_STARTS = 96
 """Random starts per round of a search over matrices."""
 
+INPUT_UNITS = 2.0
+"""Rounding units by which inputs are shaken to see what rounding does to the outputs."""
+
 FLOOR_FACTOR = 50.0
 """How many times that change, or units of the output's size, may be rounding: elements are products of matrices."""
+
+INEXACT_GENERATORS = 0.05
+"""Relative error of generators that are not exact."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +59,7 @@ class Setting:
         search: the model with the samples on which elements are fitted.
         held_out: the same with samples on which they are judged.
         output_spaces: what elements may do to the output; empty for invariance.
+        continuous: the continuous symmetries; None where the action has no generators.
         thresholds: what counts as a symmetry.
         seed: of random starts and controls.
         starts: random starts of each round of a search over matrices; 0 for structured elements alone.
@@ -43,15 +67,62 @@ class Setting:
 
     search: Question
     held_out: Question
-    output_spaces: tuple[Space, ...]
-    thresholds: Thresholds
-    seed: int
+    output_spaces: tuple[Space, ...] = ()
+    continuous: Symmetries | None = None
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    seed: int = 0
     starts: int = RANDOM_STARTS
 
     @property
-    def equivariance(self) -> bool:
-        """Whether the output may move too."""
-        return bool(self.output_spaces)
+    def action(self) -> Action:
+        """The candidates of the continuous problem."""
+        return self.search.action
+
+    @cached_property
+    def spaces(self) -> tuple[Space, ...]:
+        """What elements act on."""
+        return tuple(self.action.spaces(tuple(self.search.x.shape[1:])))
+
+    @property
+    def matrix_spaces(self) -> tuple[Space, ...]:
+        """Spaces whose matrices form one group; permutations of slots and shifts are groups of their own."""
+        return tuple(s for s in self.spaces if isinstance(s, VectorSpace | GridSpace))
+
+    @property
+    def uncertainty(self) -> float:
+        """Relative error of the continuous symmetries: none if all are exact."""
+        if self.continuous is None:
+            return 0.0
+        grades = self.continuous.decision.grades[: self.continuous.nullity]
+        return 0.0 if all(grade == "exact" for grade in grades) else INEXACT_GENERATORS
+
+    @cached_property
+    def floor(self) -> float:
+        """Effect that rounding alone may cause."""
+        return rounding_floor(self.held_out)
+
+    @cached_property
+    def algebra(self) -> Float[Tensor, "d n n"]:
+        """Generators of the continuous symmetries on all spaces of matrices, as blocks of one matrix."""
+        spaces = self.matrix_spaces
+        zeros = [torch.zeros(space.side, space.side, dtype=torch.float64) for space in spaces]
+        blocks = [
+            torch.block_diag(*zeros[:place], generator, *zeros[place + 1 :])
+            for place, space in enumerate(spaces)
+            for generator in self.algebra_on(space)
+        ]
+        side = sum(map(len, zeros))
+        return torch.stack([torch.zeros(side, side, dtype=torch.float64), *blocks])[1:]
+
+    def algebra_on(self, space: Space) -> Float[Tensor, "d n n"]:
+        """Generators of the continuous symmetries that move this space and no other."""
+        if (
+            isinstance(space, VectorSpace)
+            and self.continuous is not None
+            and self.continuous.nullity
+        ):
+            return generators_on(space, self.action, self.continuous.coefficients.double().cpu())
+        return torch.zeros(0, space.side, space.side, dtype=torch.float64)
 
     def shaped(self, y: Float[Tensor, "b c"]) -> Float[Tensor, "b ..."]:
         """Outputs in their own shape."""
@@ -76,3 +147,77 @@ def rounding_floor(question: Question) -> float:
     own = question.eps * question.output_square**0.5
     spread = max(question.variance, torch.finfo(torch.float64).tiny) ** 0.5
     return FLOOR_FACTOR * max(change, own) / spread
+
+
+def read(
+    function: Model,
+    data: Data,
+    held_out: Data | None,
+    *,
+    part: Part,
+    action: Action,
+    output_action: Action | None,
+) -> tuple[Question, Question]:
+    """The probed model with samples to search on, and with samples to judge on.
+
+    Without held-out data every second sample is held out. Of more samples than are needed, evenly spaced ones are taken where data
+    can be indexed, else the first.
+
+    Args:
+        function: the model in eval mode.
+        data: samples.
+        held_out: samples to judge on; None splits the data.
+        part: the part of the output that is asked about.
+        action: on the samples.
+        output_action: on the outputs; None for invariance.
+    """
+    function = with_input_dtype(function, as_batches(data))
+    if held_out is None:
+        x = _samples(function, data, SEARCHED + JUDGED, "data")
+        own, other = x[::2], x[1::2]
+    else:
+        own = _samples(function, data, SEARCHED, "data")
+        other = _samples(function, held_out, JUDGED, "held_out")
+    action.check(tuple(own.shape[1:]))
+    if own[0].numel() >= LARGE_MOVED_SAMPLE:
+        own, other = own[:JUDGED_LARGE], other[:JUDGED_LARGE]
+    if min(len(own), len(other)) < FEWEST_GROUP_SAMPLES:
+        raise ArgumentError(
+            f"{len(own)} samples to search on and {len(other)} to judge on: at least {FEWEST_GROUP_SAMPLES} of each are needed, and "
+            "about 100 for intervals. Pass more samples."
+        )
+    if own.shape[1:] != other.shape[1:]:
+        raise DataError(
+            f"held_out has samples of shape {tuple(other.shape[1:])}, the data of {tuple(own.shape[1:])}. Pass samples of one shape."
+        )
+    model = probe(with_part(function, own, part), own)
+    if output_action is not None:
+        check_output_action(output_action, model)
+    search = Question(model, action, output_action, own)
+    judged = replace(search, x=other)
+    if not all(bool(torch.isfinite(question.y).all()) for question in (search, judged)):
+        raise ArgumentError(
+            f"{model.name} returned NaN or infinity for a sample. Correct the model there, or remove the sample."
+        )
+    return search, judged
+
+
+def _samples(function: Model, data: Data, most: int, name: str) -> Float[Tensor, "n ..."]:
+    """Evenly spaced samples of an array, or the first of anything else."""
+    if isinstance(data, Tensor | np.ndarray) and data.ndim and len(data) > most:
+        places = np.linspace(0, len(data) - 1, most).astype(np.int64).tolist()
+        data = data[places]
+    samples, count = [], 0
+    try:
+        source = Batches(as_batches(data).source, most, function.dtype, function.device)
+        with closing(iter(source)) as batches:
+            for batch in batches:
+                samples.append(batch[: most - count])
+                count += len(samples[-1])
+                if count >= most:
+                    break
+    except DataError as error:
+        raise type(error)(f"{name}: {error}") from error
+    if not count:
+        raise DataError(f"{name} holds no sample. Pass some.")
+    return torch.cat(samples)

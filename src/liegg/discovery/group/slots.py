@@ -1,20 +1,24 @@
 """Permutations of slots: transpositions to connected components, then cycles and blocks where transpositions fail."""
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from liegg.actions.finite.slots import SlotSpace
+from liegg.algebra.finite.slots import permutation_group
 from liegg.discovery.group.candidate import Candidate
+from liegg.discovery.group.judge import Findings
 from liegg.discovery.group.setting import ANOTHER_SAMPLE, Setting
 from liegg.results.group_symmetries import GroupElement
 
 Order = tuple[int, ...]
-Judge = Callable[[Sequence[Candidate]], list[GroupElement]]
+
+SWAP, MIXED = "swap of slots", "random permutation of slots"
+"""Where most permutations come from."""
 
 SCREEN_SAMPLES = 24
 """Samples on which transpositions are screened."""
@@ -22,7 +26,7 @@ SCREEN_SAMPLES = 24
 SCREENED = 0.15
 """Squared change, relative to shuffled displacements, up to which a transposition is looked at further."""
 
-AT_ONCE = 2**13
+SCREENED_AT_ONCE = 2**13
 """Moved samples per call of the model."""
 
 JUDGED_SWAPS = 12
@@ -35,103 +39,95 @@ FEW_SLOTS = 6
 """Slots up to which all cycles of three and pairs of transpositions are tried; above it cycles of three neighbours."""
 
 
-class SlotFindings(NamedTuple):
-    """What was found of the slots.
-
-    Attributes:
-        generators: permutations that generate the group.
-        accepted: evidence for some of them, and for random permutations of large components.
-        rejected: permutations that were judged and are no symmetries.
-        tried: number of permutations that were tried.
-    """
-
-    generators: list[Order]
-    accepted: list[GroupElement]
-    rejected: list[GroupElement]
-    tried: int
-
-
-def search_slots(setting: Setting, space: SlotSpace, judge: Judge) -> SlotFindings:
-    """Permutations that are symmetries.
+def search_slots(space: SlotSpace, findings: Findings) -> None:
+    """Find the permutations that are symmetries.
 
     Each slot is compared with the slots that are left, in one batch: a set of n equal slots takes n − 1 transpositions, not n(n − 1)/2.
     Those that pass on a few samples are judged. Then cycles, exchanges of blocks and even permutations are tried.
-
-    Args:
-        setting: model and samples.
-        space: the slots.
-        judge: grades elements on held-out samples.
     """
     n = space.side
-    found = SlotFindings([], [], [], 0)
-    left, components, tried = list(range(n)), [], 0
-    generator = torch.Generator().manual_seed(setting.seed)
+    search = _SlotSearch(space, findings)
+    generator = torch.Generator().manual_seed(findings.setting.seed)
+    left, components = list(range(n)), []
     while left:
         first, *others = left
-        swaps = [_swap(n, first, other) for other in others]
-        tried += len(swaps)
-        ratios = _ratios(setting, space, swaps).tolist()
-        near = [other for other, ratio in zip(others, ratios, strict=True) if ratio <= SCREENED]
-        same = _judged_component(space, first, near, judge, found, generator)
+        near = search.screened({_swap(n, first, other): SWAP for other in others})
+        near = [other for other in others if _swap(n, first, other) in near]
+        same = search.component(first, near, generator)
         components.append([first, *same])
-        left = [slot for slot in others if slot not in set(same)]
-    blocks = list(dict.fromkeys(_further(n, components)))
-    promising = _screened(setting, space, blocks)[:MOST_BLOCKS]
-    judged = judge([_candidate(space, order, words) for order, words in promising])
-    _sort(found, judged)
-    if not found.generators and not found.rejected:
-        _sort(found, judge([_candidate(space, _swap(n, 0, 1), "swap of slots")]))
-    return found._replace(tried=tried + len(blocks))
+        left = [slot for slot in others if slot not in same]
+    further: dict[Order, str] = {}
+    for order, source in _further(n, components):
+        further.setdefault(order, source)
+    promising = search.screened(further)
+    search.judge(dict(itertools.islice(promising.items(), MOST_BLOCKS)))
+    if not search.generators and not search.rejected:
+        search.judge({_swap(n, 0, 1): SWAP})
+    findings.rejected += search.rejected
+    findings.slots = permutation_group(search.generators, n)
 
 
-def _sort(found: SlotFindings, judged: Sequence[GroupElement]) -> None:
-    """Add judged permutations to those that count or to the others."""
-    for element in judged:
-        (found.accepted if element.counted else found.rejected).append(element)
-        if element.counted:
-            found.generators.append(tuple(element.matrices[0].argmax(1).tolist()))
+@dataclass
+class _SlotSearch:
+    """The permutations that were found so far.
 
-
-def _judged_component(
-    space: SlotSpace,
-    first: int,
-    near: list[int],
-    judge: Judge,
-    found: SlotFindings,
-    generator: torch.Generator,
-) -> list[int]:
-    """Slots that can be exchanged with the first one.
-
-    Of many, some transpositions and two random permutations of all of them are judged; all transpositions if one of these fails.
+    Attributes:
+        space: the slots.
+        findings: what was found on all spaces.
+        generators: permutations that generate the group.
+        rejected: permutations that were judged and are not symmetries.
     """
-    if not near:
-        return []
-    n = space.side
-    swaps = {other: _swap(n, first, other) for other in near}
-    if len(near) > JUDGED_SWAPS:
-        some = near[:: len(near) // JUDGED_SWAPS][:JUDGED_SWAPS]
-        mixed = [_mixed(n, [first, *near], generator) for _ in range(2)]
-        judged = judge(
-            [_candidate(space, swaps[other], "swap of slots") for other in some]
-            + [_candidate(space, order, "random permutation of slots") for order in mixed]
-        )
-        if all(element.counted for element in judged):
-            found.accepted.extend(judged)
-            found.generators.extend(swaps.values())
-            return near
-    judged = judge([_candidate(space, order, "swap of slots") for order in swaps.values()])
-    _sort(found, judged)
-    return [other for other, element in zip(near, judged, strict=True) if element.counted]
 
+    space: SlotSpace
+    findings: Findings
+    generators: list[Order] = field(default_factory=list)
+    rejected: list[GroupElement] = field(default_factory=list)
 
-def _candidate(space: SlotSpace, order: Order, words: str) -> Candidate:
-    return Candidate(((space, space.matrix(order)),), words)
+    def screened(self, orders: dict[Order, str]) -> dict[Order, str]:
+        """The permutations that pass on a few samples, with where they come from."""
+        self.findings.count("permutations of slots", len(orders))
+        ratios = _ratios(self.findings.setting, self.space, list(orders)).tolist()
+        passed = (ratio <= SCREENED for ratio in ratios)
+        return dict(itertools.compress(orders.items(), passed))
+
+    def measured(self, orders: dict[Order, str]) -> list[GroupElement]:
+        """Evidence for permutations on held-out samples."""
+        factors = {order: (self.space, self.space.matrix(order)) for order in orders}
+        return self.findings.judge([Candidate((factors[o],), orders[o]) for o in orders])
+
+    def judge(self, orders: dict[Order, str]) -> list[GroupElement]:
+        """Add permutations to those that count or to the others."""
+        judged = self.measured(orders)
+        for order, element in zip(orders, judged, strict=True):
+            (self.findings.permutations if element.counted else self.rejected).append(element)
+            if element.counted:
+                self.generators.append(order)
+        return judged
+
+    def component(self, first: int, near: list[int], generator: torch.Generator) -> list[int]:
+        """Slots that can be exchanged with the first one.
+
+        Of many, some transpositions and two random permutations of all of them are judged; all transpositions if one of these fails.
+        """
+        n = self.space.side
+        swaps = {_swap(n, first, other): SWAP for other in near}
+        if len(near) > JUDGED_SWAPS:
+            step, slots = len(near) // JUDGED_SWAPS, torch.tensor([first, *near])
+            some = dict(list(swaps.items())[::step][:JUDGED_SWAPS])
+            for _ in range(2):
+                shuffle = torch.randperm(len(slots), generator=generator)
+                some[_moved(n, slots.tolist(), slots[shuffle].tolist())] = MIXED
+            judged = self.measured(some)
+            if all(element.counted for element in judged):
+                self.findings.permutations.extend(judged)
+                self.generators.extend(swaps)
+                return near
+        judged = self.judge(swaps)
+        return [other for other, element in zip(near, judged, strict=True) if element.counted]
 
 
 def _swap(n: int, i: int, j: int) -> Order:
-    order = list(range(n))
-    order[i], order[j] = j, i
-    return tuple(order)
+    return _moved(n, (i, j), (j, i))
 
 
 def _ratios(setting: Setting, space: SlotSpace, orders: Sequence[Order]) -> Float[Tensor, " m"]:
@@ -143,7 +139,9 @@ def _ratios(setting: Setting, space: SlotSpace, orders: Sequence[Order]) -> Floa
     x = question.x[:SCREEN_SAMPLES].double()
     y = question.y[: len(x)]
     shaped = setting.shaped(y)
-    room = max(1, min(AT_ONCE // len(x), question.capacity // max(1, x[0].numel() * len(x))))
+    room = max(
+        1, min(SCREENED_AT_ONCE // len(x), question.capacity // max(1, x[0].numel() * len(x)))
+    )
     same = [s for s in setting.output_spaces if isinstance(s, SlotSpace) and s.side == space.side]
     rounding = (100 * question.eps) ** 2 * question.output_square
     found = []
@@ -166,67 +164,52 @@ def _ratios(setting: Setting, space: SlotSpace, orders: Sequence[Order]) -> Floa
     return torch.cat(found) if found else torch.zeros(0, dtype=torch.float64)
 
 
-def _mixed(n: int, component: list[int], generator: torch.Generator) -> Order:
-    """A random permutation of a component."""
-    order = list(range(n))
-    places = torch.randperm(len(component), generator=generator).tolist()
-    for slot, place in zip(component, places, strict=True):
-        order[slot] = component[place]
-    return tuple(order)
-
-
-def _screened(
-    setting: Setting, space: SlotSpace, orders: list[tuple[Order, str]]
-) -> list[tuple[Order, str]]:
-    ratios = _ratios(setting, space, [order for order, _ in orders]).tolist()
-    return [one for one, ratio in zip(orders, ratios, strict=True) if ratio <= SCREENED]
-
-
 def _further(n: int, components: list[list[int]]) -> Iterator[tuple[Order, str]]:
     """Cycles, reversals, block permutations and even permutations that transpositions do not already generate."""
-    every = tuple(range(n))
-    number = {slot: k for k, component in enumerate(components) for slot in component}
     if len(components) == 1:
         return
+    number = {slot: k for k, component in enumerate(components) for slot in component}
+    for order, source in (*_cycles_and_blocks(n, components), *_even_permutations(n)):
+        if any(number[order[i]] != number[i] for i in range(n)):
+            yield order, source
 
-    def new(order: Order) -> bool:
-        return any(number[order[i]] != number[i] for i in every)
 
-    found: list[tuple[Order, str]] = []
-    for step in (d for d in range(1, n) if n % d == 0):
-        found.append((every[step:] + every[:step], "cyclic shift of slots"))
-    found.append((every[::-1], "reversal of slots"))
-    for size in (d for d in range(2, n) if n % d == 0):
+def _cycles_and_blocks(n: int, components: list[list[int]]) -> Iterator[tuple[Order, str]]:
+    every = tuple(range(n))
+    divisors = [d for d in range(1, n) if n % d == 0]
+    for step in divisors:
+        yield every[step:] + every[:step], "cyclic shift of slots"
+    yield every[::-1], "reversal of slots"
+    pairs: list[tuple[Sequence[int], Sequence[int]]] = []
+    for size in divisors[1:]:
         blocks = [every[start : start + size] for start in range(0, n, size)]
         strided = [every[start :: n // size] for start in range(n // size)]
-        for parts in (blocks, strided):
-            found += [
-                (_exchanged(n, parts[0], part), "exchange of blocks of slots") for part in parts[1:]
-            ]
-    for one, other in itertools.combinations(components, 2):
-        if len(one) == len(other) > 1:
-            found.append((_exchanged(n, one, other), "exchange of blocks of slots"))
-    triples = (
-        itertools.combinations(every, 3)
-        if n <= FEW_SLOTS
-        else zip(every, every[1:], every[2:], strict=False)
-    )
-    for i, j, k in triples:
-        order = list(every)
-        order[i], order[j], order[k] = j, k, i
-        found.append((tuple(order), "cycle of three slots"))
-    if n <= FEW_SLOTS:
-        for (i, j), (k, m) in itertools.combinations(itertools.combinations(every, 2), 2):
-            if len({i, j, k, m}) == 4:
-                order = list(_swap(n, i, j))
-                order[k], order[m] = m, k
-                found.append((tuple(order), "two swaps of slots"))
-    yield from (one for one in found if new(one[0]) and one[0] != every)
+        pairs += [(parts[0], part) for parts in (blocks, strided) for part in parts[1:]]
+    pairs += [
+        (one, other)
+        for one, other in itertools.combinations(components, 2)
+        if len(one) == len(other) > 1
+    ]
+    for one, other in pairs:
+        yield _moved(n, (*one, *other), (*other, *one)), "exchange of blocks of slots"
 
 
-def _exchanged(n: int, one: Sequence[int], other: Sequence[int]) -> Order:
-    """The permutation that exchanges two blocks of equal size."""
+def _even_permutations(n: int) -> Iterator[tuple[Order, str]]:
+    every = range(n)
+    few = n <= FEW_SLOTS
+    neighbours = zip(every, every[1:], every[2:], strict=False)
+    for i, j, k in itertools.combinations(every, 3) if few else neighbours:
+        yield _moved(n, (i, j, k), (j, k, i)), "cycle of three slots"
+    for (i, j), (k, m) in (
+        itertools.combinations(itertools.combinations(every, 2), 2) if few else ()
+    ):
+        if len({i, j, k, m}) == 4:
+            yield _moved(n, (i, j, k, m), (j, i, m, k)), "two swaps of slots"
+
+
+def _moved(n: int, slots: Sequence[int], images: Sequence[int]) -> Order:
+    """The permutation that takes some slots to others and leaves the rest."""
     order = list(range(n))
-    for i, j in zip(one, other, strict=True):
-        order[i], order[j] = j, i
+    for slot, image in zip(slots, images, strict=True):
+        order[slot] = image
     return tuple(order)

@@ -1,32 +1,126 @@
 """Where a search over matrices begins: structured elements first, then random ones in both components."""
 
 import itertools
+from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import LieggError
+from liegg.actions.finite.vectors import VectorSpace
+from liegg.algebra.finite.compact import roots
+from liegg.algebra.finite.components import sign_changes, sign_patterns
 from liegg.algebra.forms.commutant import invariant_subspaces
 from liegg.algebra.forms.forms import preserved_forms
+from liegg.discovery.group.candidate import Candidate
+from liegg.discovery.group.setting import Setting
 
 Starts = list[tuple[str, Float[Tensor, "n n"]]]
 
-MOST_PATTERNS = 6
-"""Largest dimension in which all sign patterns are tried; above it one sign, all but one, and all."""
+OUTPUT_COMBINATIONS = 4
+"""Random combinations of outputs whose gradients and residuals are taken where there are more outputs."""
 
 MOST_SWAPS = 24
 """Largest dimension in which axes are exchanged pairwise."""
 
-SAME = 1e-9
+SAME_START = 1e-9
 """Relative distance of starts that count as equal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """The data's own coordinates.
+
+    Attributes:
+        mean: mean of the vectors; zero for linear maps.
+        moment: second moment about it.
+        gradients: mean outer product of the gradients.
+    """
+
+    mean: Float[Tensor, " n"]
+    moment: Float[Tensor, "n n"]
+    gradients: Float[Tensor, "n n"]
+
+    @cached_property
+    def roots(self) -> tuple[Float[Tensor, "n n"], Float[Tensor, "n n"]]:
+        """The square root of the second moment and its inverse."""
+        return roots(self.moment)
+
+    @property
+    def rank(self) -> int:
+        """Dimension that the vectors span."""
+        values = torch.linalg.eigvalsh(self.moment)
+        return int((values > 1e-10 * values[-1]).sum())
+
+
+def moments_of(setting: Setting, space: VectorSpace) -> Moments:
+    """Moments of the data and of the gradients, on the search samples."""
+    question = setting.search
+    x = question.x.clone().requires_grad_()
+    with torch.enable_grad():
+        y = question.model(x)
+        generator = torch.Generator().manual_seed(setting.seed)
+        slopes = []
+        for _ in range(min(OUTPUT_COMBINATIONS, y.shape[1])):
+            weights = torch.randn(y.shape[1], generator=generator, dtype=torch.float64).to(y)
+            if y.requires_grad:
+                slope = torch.autograd.grad(
+                    (y * weights).sum(), x, retain_graph=True, materialize_grads=True
+                )[0]
+                slopes.append(space.vectors(slope.double()).flatten(0, 1).cpu())
+    vectors = space.vectors(question.x.double()).flatten(0, 1).cpu()
+    mean = vectors.mean(0) if space.homogeneous else torch.zeros(vectors.shape[1]).double()
+    centred = vectors - mean
+    gradient = torch.cat(slopes) if slopes else torch.zeros_like(vectors)
+    gradient = gradient.nan_to_num(0.0, 0.0, 0.0)
+    return Moments(
+        mean, centred.mT @ centred / len(centred), gradient.mT @ gradient / max(1, len(gradient))
+    )
+
+
+def structured(
+    space: VectorSpace, moments: Moments, algebra: Float[Tensor, "d n n"], *, uncertainty: float
+) -> list[Candidate]:
+    """Elements that can be stated without a search: signs, swaps, cycles, eigenvectors, forms of the algebra.
+
+    Args:
+        space: what they act on.
+        moments: the data's own coordinates.
+        algebra: generators of the continuous symmetries, homogeneous for affine maps.
+        uncertainty: relative error of each unit generator.
+    """
+    n = len(moments.moment)
+    linear = algebra[:, :n, :n]
+    linear = linear[linear.flatten(1).norm(dim=1) > 1e-6]
+    starts = [
+        *axis_starts(n),
+        *spectral_starts(moments),
+        *algebra_starts(linear, moments, uncertainty=uncertainty),
+    ]
+    if space.homogeneous:
+        centres = [moments.mean]
+        if float(moments.mean.norm()) > 1e-3 * float(moments.moment.diagonal().sum().sqrt()):
+            centres.append(torch.zeros_like(moments.mean))
+        starts = [(words, about(h, centre)) for words, h in starts for centre in centres]
+    return [Candidate(((space, h),), words) for words, h in starts]
+
+
+def about(h: Float[Tensor, "n n"], centre: Float[Tensor, " n"]) -> Float[Tensor, "m m"]:
+    """The homogeneous matrix of a linear map about a centre."""
+    n = len(h)
+    matrix = torch.eye(n + 1, dtype=torch.float64)
+    matrix[:n, :n] = h
+    matrix[:n, n] = centre - h @ centre
+    return matrix
 
 
 def axis_starts(n: int) -> Starts:
     """−1, sign flips, transpositions and cyclic shifts of the coordinates."""
     one = torch.eye(n, dtype=torch.float64)
     found = [("−1", -one)]
-    found += [("sign flip", torch.diag(signs)) for signs in _signs(n)]
+    found += [("sign flip", torch.diag(signs)) for signs in sign_patterns(n)]
     if n <= MOST_SWAPS:
         for i, j in itertools.combinations(range(n), 2):
             order = list(range(n))
@@ -36,24 +130,18 @@ def axis_starts(n: int) -> Starts:
     return _distinct(found)
 
 
-def spectral_starts(moment: Float[Tensor, "n n"], gradients: Float[Tensor, "n n"]) -> Starts:
+def spectral_starts(moments: Moments) -> Starts:
     r"""Sign patterns of the eigenvectors of $\Sigma C$.
 
     What preserves the second moment $\Sigma$ of the data and the mean square $C$ of the gradients commutes with $\Sigma C$, so a simple
     spectrum leaves signs.
-
-    Args:
-        moment: second moment of the data.
-        gradients: mean outer product of the gradients.
     """
-    root, inverse = _roots(moment)
-    _, axes = torch.linalg.eigh(root @ gradients @ root)
-    into, out = root @ axes, axes.mT @ inverse
-    return [("sign of an eigenvector", into @ torch.diag(s) @ out) for s in _signs(len(moment))]
+    root, _ = moments.roots
+    return _axis_signs("sign of an eigenvector", moments, root @ moments.gradients @ root)
 
 
 def algebra_starts(
-    algebra: Float[Tensor, "d n n"], moment: Float[Tensor, "n n"], *, uncertainty: float = 0.0
+    algebra: Float[Tensor, "d n n"], moments: Moments, *, uncertainty: float = 0.0
 ) -> Starts:
     """±1 on each invariant part of an algebra, and reflections of the quadratic forms it preserves.
 
@@ -62,92 +150,73 @@ def algebra_starts(
 
     Args:
         algebra: generators.
-        moment: second moment of the data.
+        moments: the data's own coordinates.
         uncertainty: relative error of each unit generator.
     """
     if not len(algebra):
         return []
-    found: Starts = []
     try:
         parts = invariant_subspaces(algebra, uncertainty=uncertainty)
         forms = preserved_forms(algebra, uncertainty=uncertainty).symmetric
     except LieggError:
         return []
-    found += _signs_on(parts)
-    root, inverse = _roots(moment)
+    starts: Starts = [("sign of an invariant part", h) for h in sign_changes(parts)]
+    root, _ = moments.roots
     for form in forms:
-        values, axes = torch.linalg.eigh(root @ form @ root)
-        if float(values.abs().min()) < 1e-6 * float(values.abs().max()):
-            continue
-        into, out = root @ axes, axes.mT @ inverse
-        found += [("reflection of a form", into @ torch.diag(s) @ out) for s in _signs(len(form))]
-    return _distinct(found)
+        inside = root @ form @ root
+        if float(torch.linalg.cond(inside)) < 1e6:
+            starts += _axis_signs("reflection of a form", moments, inside)
+    return _distinct(starts)
+
+
+def _axis_signs(words: str, moments: Moments, form: Float[Tensor, "n n"]) -> Starts:
+    """Sign patterns along the eigenvectors of a form in the data's own coordinates."""
+    root, inverse = moments.roots
+    _, axes = torch.linalg.eigh(form)
+    into, out = root @ axes, axes.mT @ inverse
+    return [(words, into @ signs.diag() @ out) for signs in sign_patterns(len(form))]
 
 
 def random_starts(
-    count: int, metrics: list[Float[Tensor, "n n"]], generator: torch.Generator
+    count: int, moments: Moments, generator: torch.Generator
 ) -> Float[Tensor, "s n n"]:
     """Random elements of the orthogonal groups of several metrics, both determinants alike, and of GL(n).
 
+    The metrics are that of the given coordinates, that of the data, and that of the gradients where they span the space.
+
     Args:
         count: number of starts.
-        metrics: second moments that the elements preserve, in turn.
+        moments: the data's own coordinates.
         generator: of the random numbers.
     """
-    n = len(metrics[0])
-    found = []
+    n = len(moments.moment)
+    one = torch.eye(n, dtype=torch.float64)
+    metrics = [(one, one), moments.roots]
+    values = torch.linalg.eigvalsh(moments.gradients)
+    if float(values[0]) > 1e-6 * float(values[-1]):
+        metrics.append(roots(torch.linalg.inv(moments.gradients)))
+    starts = []
     for k in range(count):
         z = torch.randn(n, n, generator=generator, dtype=torch.float64)
         q, r = torch.linalg.qr(z)
         q = q * r.diagonal().sign()
         if (float(torch.linalg.det(q)) > 0) != (k % 2 == 0):
             q[:, 0] = -q[:, 0]
-        root, inverse = _roots(metrics[(k // 2) % len(metrics)])
+        root, inverse = metrics[(k // 2) % len(metrics)]
         h = root @ q @ inverse
         if k % 8 >= 6:
             stretch = 0.3 * torch.randn(n, n, generator=generator, dtype=torch.float64)
             h = root @ torch.linalg.matrix_exp(stretch) @ inverse @ h
-        found.append(h)
-    return torch.stack(found)
-
-
-def _signs(n: int) -> list[Float[Tensor, " n"]]:
-    """Sign patterns other than all positive: all of them in few dimensions."""
-    if n <= MOST_PATTERNS:
-        patterns = itertools.product((1.0, -1.0), repeat=n)
-        return [torch.tensor(p, dtype=torch.float64) for p in patterns if min(p) < 0]
-    one = torch.ones(n, dtype=torch.float64)
-    single = [torch.where(torch.arange(n) == i, -1.0, 1.0).double() for i in range(n)]
-    return [-one, *single, *(-s for s in single)]
-
-
-def _signs_on(parts: list[Float[Tensor, "n _"]]) -> Starts:
-    """±1 on every invariant subspace, given by bases that together span the space."""
-    basis = torch.cat(parts, dim=1)
-    n = basis.shape[0]
-    if basis.shape[1] != n or float(torch.linalg.cond(basis)) > 1e6:
-        return [("−1", -torch.eye(n, dtype=torch.float64))]
-    sizes = [part.shape[1] for part in parts]
-    inverse = torch.linalg.inv(basis)
-    found = []
-    for signs in _signs(len(parts)):
-        each = torch.cat([s.expand(k) for s, k in zip(signs, sizes, strict=True)])
-        found.append(("sign of an invariant part", basis @ torch.diag(each) @ inverse))
-    return found
-
-
-def _roots(metric: Float[Tensor, "n n"]) -> tuple[Tensor, Tensor]:
-    """Square root and inverse root of a second moment; directions without any are left as they are."""
-    values, axes = torch.linalg.eigh(metric)
-    largest = float(values[-1]) or 1.0
-    values = values.clamp_min(1e-8 * largest).sqrt()
-    return (axes * values) @ axes.mT, (axes / values) @ axes.mT
+        starts.append(h)
+    return torch.stack(starts)
 
 
 def _distinct(starts: Starts) -> Starts:
     """Starts without repeats."""
     kept: Starts = []
     for words, matrix in starts:
-        if all(float((matrix - other).norm()) > SAME * float(matrix.norm()) for _, other in kept):
+        if all(
+            float((matrix - other).norm()) > SAME_START * float(matrix.norm()) for _, other in kept
+        ):
             kept.append((words, matrix))
     return kept
