@@ -424,7 +424,7 @@ DAMAGE = {
     "half the arrays": (lambda f: cut(f / "arrays.safetensors"), "belongs to another"),
     "no decision": (lambda f: edit(f, decision=None), "decision"),
     "no rows": (lambda f: drop_array(f, "rows"), "'rows'"),
-    "no block": (lambda f: drop_array(f, "blocks.total"), "'blocks.total'"),
+    "no block": (lambda f: drop_array(f, "blocks.total"), "'total'"),
     "no candidates": (lambda f: drop_array(f, "account.candidates"), "damaged"),
     "a later format": (lambda f: edit(f, format=6), "format 6"),
     "a format without a manifest": (lambda f: edit(f, format=4), "format 4"),

@@ -20,9 +20,10 @@ from liegg.report.page.named_motions import checked_classes, named_motions
 from liegg.report.page.render import rendered
 from liegg.report.page.snippet import snippet_of
 from liegg.report.page.stage import motions_of, stage_of
+from liegg.results.json_values import from_json
 from liegg.results.layers import LayerSymmetries
 from liegg.results.symmetries import Symmetries
-from liegg.results.tower import in_words, level_from_dict
+from liegg.results.tower import Level, in_words
 
 MAX_CURVES = 12
 """Curves drawn for each kind of motion; the others are listed in words."""
@@ -195,7 +196,7 @@ def facts(record: dict[str, Any]) -> list[tuple[str, str]]:
         entries.append(("gap to the next", "not computed" if open_ended else ratio))
     elif record["defects"]:
         entries.append(("smallest δ²", _with_interval(record, 0)))
-    if levels := in_words([*map(level_from_dict, record["tower"])], nullity):
+    if levels := in_words(from_json(tuple[Level, ...], record["tower"]), nullity):
         entries.append(("levels", levels))
     return entries
 
