@@ -184,8 +184,3 @@ def _decoded_element(values: dict[str, Any]) -> GroupElement:
         else:
             decoded[name] = value
     return GroupElement(**decoded)
-
-
-def has_group(folder: Path) -> bool:
-    """Whether a folder holds a stored group."""
-    return storage.holds(folder, GROUP_FILES[0])

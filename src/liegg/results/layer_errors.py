@@ -256,7 +256,7 @@ class LayerErrors:
     @checked()
     def save(self, folder: str | Path) -> Path:
         """Write the errors into a folder, which is created if needed; `liegg.load` reads them back."""
-        from liegg.results.layer_errors_storage import save_layer_errors
+        from liegg.results.layer_storage import save_layer_errors
 
         return save_layer_errors(self, folder)
 
