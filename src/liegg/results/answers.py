@@ -5,7 +5,7 @@ import math
 from liegg._utils.errors import ArgumentError
 from liegg._utils.text import percent_digits, percentage
 from liegg.results.answer import Answer
-from liegg.results.tables import Column, leading, table_width, wrapped
+from liegg.results.tables import Column, leading, table_width, with_interval, wrapped
 
 
 class Answers(tuple[Answer, ...]):
@@ -88,21 +88,7 @@ def _random(answer: Answer) -> str:
 
 
 def _defect(answer: Answer) -> str:
-    if answer.grade == "exact":
-        return "0"
-    return number_cell(answer.defect, *answer.interval)
-
-
-def number_cell(value: float, low: float, high: float) -> str:
-    """A number with its interval; empty if it is not known.
-
-    >>> number_cell(0.61, 0.54, 0.71), number_cell(0.61, math.nan, math.nan)
-    ('0.61 (0.54 to 0.71)', '0.61')
-    """
-    if not math.isfinite(value):
-        return ""
-    ends = f" ({low:.2g} to {high:.2g})" if math.isfinite(low) else ""
-    return f"{value:.2g}{ends}"
+    return "0" if answer.grade == "exact" else with_interval(answer.defect, *answer.interval)
 
 
 def _untrained(answer: Answer) -> str:

@@ -12,7 +12,7 @@ from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark, plural
 from liegg.results.json_values import json_values
 from liegg.results.paired_answer import PairedAnswer
-from liegg.results.tables import as_html, value_range
+from liegg.results.tables import as_html, value_range, with_interval
 
 OUTPUT_DIFFERENCE = 0.1
 """Relative difference above which output generators differ, unless uncertainties explain more."""
@@ -354,7 +354,7 @@ def _amount(comparison: Comparison) -> list[Remark]:
     value, low, high = ratio
     if overall.smaller == "b":
         value, low, high = 1 / value, 1 / high, 1 / low
-    times = {"where": where, "adjective": adjective, "ratio": _interval(value, low, high)}
+    times = {"where": where, "adjective": adjective, "ratio": with_interval(value, low, high)}
     if overall.smaller:
         return [Diagnosis.MORE_SYMMETRIC(model=comparison.named(overall.smaller), **times)]
     clear = [pair.smaller for pair in comparison.directions if pair.found_in == "both"]
@@ -381,13 +381,7 @@ def _adjective(comparison: Comparison) -> str:
     return "invariant" if comparison.question == "invariance" else "equivariant"
 
 
-def _interval(value: float, low: float, high: float) -> str:
-    return "{:g} ({:g} to {:g})".format(*(float(f"{one:.2g}") for one in (value, low, high)))
-
-
 def _value(measured: Measured) -> str:
-    if math.isnan(measured.low):
-        return f"{measured.value:.2g}"
-    return (
-        "0, exactly" if measured.exact else _interval(measured.value, measured.low, measured.high)
-    )
+    if measured.exact and not math.isnan(measured.low):
+        return "0, exactly"
+    return with_interval(measured.value, measured.low, measured.high)

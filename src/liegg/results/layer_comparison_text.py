@@ -1,12 +1,10 @@
 """A comparison of layers as a table for a terminal."""
 
-import math
-
 from liegg._utils.diagnoses import plural
 from liegg.results.comparison import Measured
 from liegg.results.layer_comparison import LayerComparison
 from liegg.results.layers import LayerResult, LayerSymmetries, smallest_defect
-from liegg.results.layers_text import with_interval
+from liegg.results.layers_text import defect_cell
 from liegg.results.tables import Column, decimal, fitted, table_width, wrapped
 
 
@@ -69,8 +67,7 @@ def count_of(layer: LayerResult) -> str:
 def _value(measured: Measured) -> str:
     if measured.exact:
         return "0"
-    low, high = (math.nan, math.nan) if math.isnan(measured.low) else (measured.low, measured.high)
-    return with_interval(measured.value, low, high)
+    return defect_cell(measured.value, measured.low, measured.high)
 
 
 def _side(result: LayerSymmetries) -> str:

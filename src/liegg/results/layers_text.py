@@ -70,7 +70,7 @@ def _columns(
     ]
     for one in named:
         ends = one.intervals.tolist()
-        cells = [with_interval(value, *ends[i]) for i, value in enumerate(one.values.tolist())]
+        cells = [defect_cell(value, *ends[i]) for i, value in enumerate(one.values.tolist())]
         columns.append(Column(f"δ² of {one.name}", cells, ">"))
     if variance:
         units = [layer.unit for layer in layers]
@@ -90,10 +90,10 @@ def _columns(
     return [*columns, Column("motion", [_motion(sym) for sym in invariance], words=True)]
 
 
-def with_interval(value: float, low: float, high: float) -> str:
-    """A defect with its interval; a dash for what there is not.
+def defect_cell(value: float, low: float, high: float) -> str:
+    """A defect with its interval, as short as a column needs; a dash for what there is not.
 
-    >>> with_interval(0.2712, 0.2509, 0.3104), with_interval(0.0, math.nan, math.nan)
+    >>> defect_cell(0.2712, 0.2509, 0.3104), defect_cell(0.0, math.nan, math.nan)
     ('0.271 (0.25–0.31)', '0')
     """
     ends = "" if math.isnan(low) else f" ({decimal(low, 2)}–{decimal(high, 2)})"

@@ -63,6 +63,18 @@ def interval(low: float, high: float) -> str:
     return f"{decimal(low, 2)} – {decimal(high, 2)}"
 
 
+def with_interval(value: float, low: float, high: float) -> str:
+    """A number with its interval; empty if it is not known.
+
+    >>> with_interval(0.61, 0.54, 0.71), with_interval(123.0, math.nan, math.nan)
+    ('0.61 (0.54 to 0.71)', '120')
+    """
+    if not math.isfinite(value):
+        return ""
+    value, low, high = (float(f"{one:.2g}") for one in (value, low, high))
+    return f"{value:g} ({low:g} to {high:g})" if math.isfinite(low) else f"{value:g}"
+
+
 def wrapped(lines: Iterable[str], width: int) -> list[str]:
     """Lines of bounded length; what follows the first line of a sentence is indented, and no percent sign begins a line."""
     wrapper = textwrap.TextWrapper(width, subsequent_indent="    ", break_on_hyphens=False)

@@ -6,8 +6,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
-from liegg._utils.text import percentage
-from liegg.report.numbers import number
+from liegg._utils.text import percent_digits, percentage
+from liegg.report.numbers import number, with_interval
 from liegg.report.page import charts
 from liegg.results.answer import HOLDS, Answer, FiniteChange
 from liegg.results.answers import Answers
@@ -114,7 +114,7 @@ def _row(answer: Answer, told: Told | None, top: float) -> dict[str, Any]:
         "interval": "",
         "random": "",
         "untrained": _untrained(answer),
-        "defect": _with_interval(answer),
+        "defect": with_interval(answer.defect, *answer.interval, digits=2),
         "effect": number(answer.effect, 2),
         "radius": "" if finite is None else finite.size_in_words(finite.radius).removeprefix("by "),
         "bar": None,
@@ -124,7 +124,7 @@ def _row(answer: Answer, told: Told | None, top: float) -> dict[str, Any]:
     row |= {"changed": percentage(told.value), "random": percentage(told.random)}
     bar = {"value": _across(told.value, top), "random": _across(told.random, top), "ends": None}
     if told.low is not None and told.high is not None:
-        row["interval"] = f"{percentage(told.low).removesuffix(' %')} to {percentage(told.high)}"
+        row["interval"] = f"{percent_digits(told.low)} to {percentage(told.high)}"
         bar["ends"] = (_across(told.low, top), _across(told.high, top))
     return row | {"bar": bar}
 
@@ -146,14 +146,6 @@ def _untrained(answer: Answer) -> str:
     share = answer.untrained_changed
     changed = "" if share is None else f"{percentage(share)} changed, "
     return f"{changed}δ² {number(median(values), 2)}"
-
-
-def _with_interval(answer: Answer) -> str:
-    low, high = answer.interval
-    if not math.isfinite(answer.defect):
-        return "–"
-    ends = f" ({number(low, 2)} – {number(high, 2)})" if math.isfinite(low + high) else ""
-    return f"{number(answer.defect, 2)}{ends}"
 
 
 def curves_of(answers: Answers) -> list[dict[str, Any]]:

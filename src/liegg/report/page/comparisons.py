@@ -9,9 +9,9 @@ from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
 from liegg._utils.diagnoses import plural
 from liegg._utils.version import __version__
-from liegg.report.numbers import angle, number, power_of_ten
+from liegg.report.numbers import angle, number, power_of_ten, with_interval
 from liegg.report.page.charts import Panel, Series, over_layers
-from liegg.report.page.layers import DECADES, DEFECT_WORDS, GLOSSARY, count_words, with_ends
+from liegg.report.page.layers import DECADES, DEFECT_WORDS, GLOSSARY, count_words
 from liegg.report.page.render import rendered
 from liegg.results.answers import changed_cell
 from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
@@ -193,7 +193,7 @@ def _answer(pair: PairedAnswer) -> dict[str, str]:
         "a": changed_cell(pair.a) or number(pair.a.defect),
         "b": changed_cell(pair.b) or number(pair.b.defect),
         "clearly": {"a": pair.names[0], "b": pair.names[1], "": "neither"}[pair.smaller],
-        "ratio": with_ends(ratio.value, ratio.low, ratio.high),
+        "ratio": with_interval(ratio.value, ratio.low, ratio.high),
     }
 
 
@@ -231,7 +231,7 @@ def _mark(measured: Measured, place: Any) -> dict[str, Any]:
 def _value(measured: Measured) -> str:
     if measured.exact:
         return "0 (exact)"
-    return with_ends(measured.value, measured.low, measured.high)
+    return with_interval(measured.value, measured.low, measured.high)
 
 
 def _panels(comparison: LayerComparison) -> list[Panel]:

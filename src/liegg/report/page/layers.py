@@ -7,7 +7,7 @@ from typing import Any
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
 from liegg._utils.version import __version__
-from liegg.report.numbers import number
+from liegg.report.numbers import number, with_interval
 from liegg.report.page.charts import Panel, Series, over_layers
 from liegg.report.page.render import rendered
 from liegg.results.layer_account import in_sentences
@@ -142,7 +142,7 @@ def _cells(
         f"as {layer.same}" if layer.same else "×".join(map(str, layer.shape)) or "1",
         count_words(layer.invariance),
         number(smallest_defect(layer.invariance)),
-        *(with_ends(float(one.values[i]), *one.intervals[i].tolist()) for one in named),
+        *(with_interval(float(one.values[i]), *one.intervals[i].tolist()) for one in named),
     ]
     if pairs:
         sym = layer.equivariance
@@ -156,12 +156,3 @@ def count_words(sym: Symmetries) -> str:
         return "undecided"
     name = f", {sym.name}" if sym.nullity and sym.identification.known else ""
     return f"{sym.nullity}{name}"
-
-
-def with_ends(value: float, low: float, high: float) -> str:
-    """A defect and its interval, if it has one.
-
-    >>> with_ends(0.25, 0.2, 0.3), with_ends(0.25, float("nan"), float("nan"))
-    ('0.25 (0.2 – 0.3)', '0.25')
-    """
-    return number(value) if low != low else f"{number(value)} ({number(low)} – {number(high)})"

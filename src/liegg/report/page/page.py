@@ -11,7 +11,7 @@ from torch import Tensor
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
 from liegg.report.motions import checked_samples
-from liegg.report.numbers import angle, number
+from liegg.report.numbers import angle, number, with_interval
 from liegg.report.page import charts
 from liegg.report.page.answers import answers_of
 from liegg.report.page.generators import bases, trivial_directions
@@ -191,21 +191,19 @@ def facts(record: dict[str, Any]) -> list[tuple[str, str]]:
             name = "span stable to" if nullity else "nearest candidate stable to"
             entries.append((name, angle(certainty["angle"])))
     if nullity:
-        entries.append(("largest δ²", _with_interval(record, nullity - 1)))
+        entries.append(("largest δ²", _defect(record, nullity - 1)))
         ratio = f"{number(gap)} times" if gap is not None else "no direction is left"
         entries.append(("gap to the next", "not computed" if open_ended else ratio))
     elif record["defects"]:
-        entries.append(("smallest δ²", _with_interval(record, 0)))
+        entries.append(("smallest δ²", _defect(record, 0)))
     if levels := in_words(from_json(tuple[Level, ...], record["tower"]), nullity):
         entries.append(("levels", levels))
     return entries
 
 
-def _with_interval(record: dict[str, Any], i: int) -> str:
+def _defect(record: dict[str, Any], i: int) -> str:
     """A defect and its interval."""
-    low, high = record["intervals"][i]
-    interval = "" if low is None or high is None else f" ({number(low)} – {number(high)})"
-    return f"{number(record['defects'][i])}{interval}"
+    return with_interval(record["defects"][i], *record["intervals"][i])
 
 
 def _nearest(record: dict[str, Any]) -> str:
@@ -213,7 +211,7 @@ def _nearest(record: dict[str, Any]) -> str:
     if record["nullity"] or record["decision"]["undecided"] or not record["candidates"]:
         return ""
     words, grade = (record["candidates"][0][key] for key in ("words", "grade"))
-    return f"The nearest candidate: {words}; δ² {_with_interval(record, 0)}, grade {grade}."
+    return f"The nearest candidate: {words}; δ² {_defect(record, 0)}, grade {grade}."
 
 
 def _curves(record: dict[str, Any]) -> list[dict[str, Any]]:
