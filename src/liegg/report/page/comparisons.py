@@ -8,7 +8,6 @@ from typing import Any
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
 from liegg._utils.diagnoses import plural
-from liegg._utils.version import __version__
 from liegg.report.numbers import angle, number, power_of_ten, with_interval
 from liegg.report.page.charts import Panel, Series, over_layers
 from liegg.report.page.layers import DECADES, DEFECT_WORDS, GLOSSARY, count_words
@@ -105,7 +104,6 @@ def comparison_html(comparison: Comparison, *, title: str | None = None) -> str:
         else "",
         "glossary": MODEL_GLOSSARY,
         "notes": list(comparison.notes),
-        "version": __version__,
     }
     return rendered("comparison.html.jinja", values)
 
@@ -133,7 +131,6 @@ def layer_comparison_html(comparison: LayerComparison, *, title: str | None = No
         ],
         "glossary": GLOSSARY,
         "notes": list(comparison.notes),
-        "version": __version__,
     }
     return rendered("layers.html.jinja", values)
 

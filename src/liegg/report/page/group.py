@@ -1,6 +1,5 @@
 """A group of finite symmetries as one self-contained HTML page."""
 
-import colorsys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,10 +8,10 @@ from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
-from liegg._utils.version import __version__
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.report.page.group_stage import stage
 from liegg.report.page.render import rendered
+from liegg.report.plots.group import element_colours, flat_orbit, is_light
 from liegg.results.group_symmetries import GroupElement, GroupSymmetries
 from liegg.results.group_text import columns
 from liegg.results.tables import Column
@@ -108,7 +107,6 @@ def group_html(
         "angles": found.angles,
         "glossary": GLOSSARY,
         "notes": [str(note) for note in found.notes],
-        "version": __version__,
     }
     data = {"group": scene}
     return rendered("group.html.jinja", values, data, more=("group.css", "group.js"))
@@ -156,21 +154,15 @@ def table_drawing(group: FiniteGroup) -> dict[str, Any] | None:
         return None
     m = len(group.table)
     side = TABLE_SIDE / m
-    colours = ["#e8e8e8"] * m
-    for k, members in enumerate(group.classes):
-        hue = (0.58 + k * 0.618034) % 1.0  # golden ratio: neighbours differ
-        for place, element in enumerate(members if 0 not in members else ()):
-            share = place / max(len(members) - 1, 1)
-            rgb = colorsys.hsv_to_rgb(hue, 0.75 - 0.45 * share, 0.6 + 0.35 * share)
-            colours[element] = "#" + "".join(f"{round(255 * part):02x}" for part in rgb)
+    rgb = element_colours(group)
+    colours = ["#" + (255 * colour).round().astype("uint8").tobytes().hex() for colour in rgb]
     fields = [
         {
             "x": round(j * side, 2),
             "y": round(i * side, 2),
             "colour": colours[product],
             "text": product + 1 if m <= 12 else "",
-            "dark": product != 0
-            and int(colours[product][1:3], 16) + int(colours[product][3:5], 16) < 300,
+            "dark": not is_light(rgb[product]),
             "title": f"{i + 1} · {j + 1} = {product + 1}: {group.words[product]}",
         }
         for i, row in enumerate(group.table.tolist())
@@ -191,8 +183,6 @@ def table_drawing(group: FiniteGroup) -> dict[str, Any] | None:
 
 def orbit_drawing(group: FiniteGroup) -> dict[str, Any] | None:
     """Places of the images of a point; None if there is one element only."""
-    from liegg.report.plots.group import flat_orbit
-
     if len(group.elements) < 2 or len(group.elements) > 500:
         return None
     flat = flat_orbit(group)

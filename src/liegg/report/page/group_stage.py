@@ -24,13 +24,6 @@ MOST_POINTS = 400
 """Vectors of a sample up to which they are drawn as points."""
 
 
-def action_of(found: GroupSymmetries) -> Action:
-    """The action of a result."""
-    if found.continuous is not None:
-        return found.continuous.action
-    return action_from_settings(found.settings["action"])
-
-
 def moved(
     element: GroupElement, action: Action, x: Float[Tensor, "b ..."]
 ) -> Float[Tensor, "b ..."]:
@@ -55,32 +48,31 @@ def stage(
     classes: Sequence[str] | None,
 ) -> dict[str, Any]:
     """What the script draws: the samples under every element, and the labels."""
-    action = action_of(found)
+    own = found.continuous
+    action = action_from_settings(found.settings["action"]) if own is None else own.action
     expected = found.settings.get("sample")
     if expected is not None and list(samples.shape[1:]) != list(expected):
         raise ArgumentError(
             f"samples have shape {tuple(samples.shape)}; expected [b, {', '.join(map(str, expected))}], as the samples "
             "that were analysed."
         )
-    size = max(samples[0].numel(), 1) if len(samples) else 1
+    size = max(samples[0].numel(), 1)
     count = max(1, min(MOST_SAMPLES, MOST_NUMBERS // (size * (len(elements) + 1))))
     x = samples[:count].detach().cpu()
     shown = elements[: max(1, MOST_NUMBERS // (size * count))]
     images = [moved(element, action, x) for element in shown]
-    kind, drawn = drawing(found, action, x)
+    kind, drawn = drawing(action, x)
     return {
         "kind": kind,
         "samples": drawn,
-        "moved": [drawing(found, action, image)[1] for image in images],
+        "moved": [drawing(action, image)[1] for image in images],
         "words": [element.words for element in shown],
         "labels": labels(model, x, classes),
         "moved_labels": [labels(model, image, classes) for image in images],
     }
 
 
-def drawing(
-    found: GroupSymmetries, action: Action, x: Float[Tensor, "b ..."]
-) -> tuple[str, list[Any]]:
+def drawing(action: Action, x: Float[Tensor, "b ..."]) -> tuple[str, list[Any]]:
     """How samples are drawn, and their numbers: images, points, or bars."""
     spaces = action.spaces(tuple(x.shape[1:]))
     kinds = {space.kind for space in spaces}

@@ -6,7 +6,6 @@ from pathlib import Path
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
 from liegg._utils.text import percentage
-from liegg._utils.version import __version__
 from liegg.report.page.charts import Panel, Series, over_layers
 from liegg.report.page.render import rendered
 from liegg.results.layer_errors import LayerError, LayerErrors
@@ -128,7 +127,6 @@ def layer_errors_html(result: LayerErrors, *, title: str | None = None) -> str:
         ],
         "glossary": GLOSSARY,
         "notes": list(result.notes),
-        "version": __version__,
     }
     return rendered("layers.html.jinja", values)
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
-from liegg._utils.version import __version__
 from liegg.report.numbers import number, with_interval
 from liegg.report.page.charts import Panel, Series, over_layers
 from liegg.report.page.render import rendered
@@ -94,7 +93,6 @@ def layers_html(layers: LayerSymmetries, *, about: Any = None, title: str | None
                 for note in layer.notes
             ),
         ],
-        "version": __version__,
     }
     return rendered("layers.html.jinja", values)
 

@@ -28,8 +28,6 @@ from liegg.results.tower import Level, in_words
 MAX_CURVES = 12
 """Curves drawn for each kind of motion; the others are listed in words."""
 
-GRADE_WORDS = {"exact": "exactly", "strong": "very nearly", "approximate": "approximately"}
-
 
 @checked()
 def write_report(
@@ -93,7 +91,6 @@ def report_html(
     values = {
         "title": f"Symmetries of {sym.subject}" if title is None else title,
         "record": record,
-        "verdict": verdict(record),
         "answers": answers,
         "terms": TERMS,
         "action": repr(sym.action),
@@ -135,39 +132,14 @@ def notebook_html(sym: Symmetries) -> str:
         MissingExtraError: jinja2 is not installed.
     """
     record = sym.to_dict()
-    answer = sym.answers[0].sentence if sym.answers else None
     values = {
-        "verdict": verdict(record),
-        "answer": answer,
+        "answer": sym.answers[0].sentence if sym.answers else None,
         "facts": facts(record),
         "record": record,
+        "table": str(sym),
+        "chart": charts.defects(record),
     }
-    return rendered(
-        "notebook.html.jinja", values | {"table": str(sym), "chart": charts.defects(record)}
-    )
-
-
-def verdict(record: dict[str, Any]) -> str:
-    """The finding in one sentence, with the name of the algebra.
-
-    Args:
-        record: the result as a dict.
-    """
-    if record.get("distribution") is not None:
-        return record["sentence"]["text"]
-    model, algebra, nullity = record["model"], record["identification"], record["nullity"]
-    if not nullity:
-        undecided = record["decision"]["undecided"]
-        rest = f"; {undecided} directions are undecided" if undecided else ""
-        return f"No symmetry of {model} was found among these candidates{rest}."
-    grade = record["grades"][nullity - 1]
-    if algebra["name"] == "unknown":
-        group = f"a {nullity}-dimensional family of motions without a known name"
-    else:
-        meaning = f", {algebra['meaning']}" if algebra["meaning"] else ""
-        group = f"{algebra['name']}{meaning}{'' if algebra['confident'] else ' (uncertain name)'}"
-    kind = "invariant" if record["question"] == "invariance" else "equivariant"
-    return f"{model} is {GRADE_WORDS.get(grade, grade)} {kind} under {group}."
+    return rendered("notebook.html.jinja", values)
 
 
 def facts(record: dict[str, Any]) -> list[tuple[str, str]]:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from liegg._utils.errors import MissingExtraError
+from liegg._utils.version import __version__
 
 ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 """What could end a script element or begin another; `json` escapes U+2028 and U+2029 itself."""
@@ -52,7 +53,7 @@ def rendered(
     )
     encoded = Markup(embedded({} if data is None else data))
     return environment.get_template(template).render(
-        values | {"style": style, "script": script, "data": encoded}
+        values | {"style": style, "script": script, "data": encoded, "version": __version__}
     )
 
 

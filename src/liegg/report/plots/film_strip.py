@@ -15,12 +15,12 @@ from liegg.report.motions import (
     MAX_VECTORS,
     as_images,
     checked_samples,
+    data_range,
     extent_of,
     generator_of,
+    motion_words,
     plane_in,
     symmetry_curves,
-    value_range,
-    words_of,
 )
 from liegg.report.plots.matrices import short
 from liegg.report.plots.style import AMBER, FOUND, OTHER, PURPLE, SKY, THIRD, figure, plain
@@ -83,7 +83,7 @@ def motion(
     for i, ax in enumerate(axes[:, 0]):
         sample = f"sample {i + 1}" if len(axes) > 1 else ""
         ax.set_ylabel("\n".join(filter(None, (sample, label))), fontsize="small")
-    title = short(words_of(sym, which), 80)
+    title = short(motion_words(sym, which), 80)
     fig.suptitle(plain("; ".join(filter(None, (title, note)))), fontsize="medium")
     return fig
 
@@ -131,7 +131,7 @@ def _draw_signals(
         signals = signals[:, :, signals.shape[2] // 2]
     signals, note = as_images(signals) if is_image else (signals, "")
     note = "; ".join(filter(None, ("middle slice across z" * is_volume, note)))
-    low, high = value_range(signals)
+    low, high = data_range(signals)
     margin = 0.05 * (high - low)
     rows, columns = len(x), len(times)
     height = 1.05 * signals.shape[-2] / signals.shape[-1] if is_image else 0.9

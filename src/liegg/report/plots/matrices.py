@@ -9,7 +9,14 @@ from torch import Tensor
 from liegg._utils.diagnoses import plural
 from liegg._utils.errors import ArgumentError
 from liegg.actions import MatrixAction
-from liegg.report.motions import Plane, coordinates_of, generator_of, plane_in, plane_of, words_of
+from liegg.report.motions import (
+    Plane,
+    coordinates_of,
+    generator_of,
+    motion_words,
+    plane_in,
+    plane_of,
+)
 from liegg.report.numbers import number
 from liegg.report.plots.style import FOUND, figure, plain, write_centred
 from liegg.results.symmetries import Symmetries
@@ -148,7 +155,7 @@ def field(
     ax = ax or figure(4.2, 4.4).subplots()
     if isinstance(source, Symmetries):
         generator = generator_of(source, which)
-        ax.set_title(plain(short(words_of(source, which), 44)), fontsize="medium")
+        ax.set_title(plain(short(motion_words(source, which), 44)), fontsize="medium")
         if not isinstance(source.action, MatrixAction):
             write_centred(ax, "The action has no matrices to draw; see liegg.plot.motion.")
             return ax
