@@ -50,7 +50,7 @@ from liegg.polarization.distributed import (
     run_collectively,
 )
 from liegg.polarization.sample_blocks import BlockAssigner, as_groups, count_for
-from liegg.results.account import NEAREST
+from liegg.results.account import LISTED_CANDIDATES
 from liegg.results.answer import Answer
 from liegg.results.rank_among import first_defects, is_nearly_linear
 from liegg.results.symmetries import Symmetries
@@ -237,7 +237,7 @@ def _reinitialised_control(
         options: how the passes are shared and stored.
         seconds: what the analysis took.
     """
-    count = min(len(sym.defects), sym.nullity + NEAREST)
+    count = min(len(sym.defects), sym.nullity + LISTED_CANDIDATES)
     directions = sym.accumulated.solution.directions[:count]
     linear = request.thresholds.linear
     trusted = replace(request, run=replace(request.run, hidden="ignore"))  # it was looked at

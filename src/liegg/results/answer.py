@@ -14,7 +14,7 @@ from liegg.results.json_values import json_values
 HOLDS = 0.05
 """Share of the output's variance, and of the predictions, up to which a motion changes nothing."""
 
-CLEARLY = 0.05
+CLEAR_P = 0.05
 """Largest p value of a clear difference from re-initialised models."""
 
 
@@ -174,7 +174,7 @@ class Answer:
             return None
         rank = 1 + sum(value <= self.defect for value in below)
         values = {"draws": len(below), "p": rank / (1 + len(below))}
-        if values["p"] <= CLEARLY:
+        if values["p"] <= CLEAR_P:
             return Diagnosis.CLEARLY_BETTER_THAN_UNTRAINED(**values)
         if rank == 1:
             return Diagnosis.BETTER_THAN_UNTRAINED(**values)

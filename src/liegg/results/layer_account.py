@@ -9,7 +9,7 @@ from liegg._utils.text import root_percent
 from liegg.results.layers import LayerDirection, LayerResult, LayerSymmetries, smallest_defect
 from liegg.results.symmetries import Symmetries
 
-MENTIONED = 3
+MENTIONED_LAYERS = 3
 """Layers that gain or lose symmetries, and are named."""
 
 CONTINUED = frozenset(
@@ -111,7 +111,10 @@ def _changes(layers: Sequence[LayerResult], counts: Sequence[int], first: int) -
         else:
             gains.append(Diagnosis.LAYER_GAINS(layer=layer, more=now - before, count=now))
     if losses or gains:
-        return [*losses[:MENTIONED], *gains[: MENTIONED - len(losses[:MENTIONED])]]
+        return [
+            *losses[:MENTIONED_LAYERS],
+            *gains[: MENTIONED_LAYERS - len(losses[:MENTIONED_LAYERS])],
+        ]
     if first == len(layers) - 1:
         return [Diagnosis.LAYER_IS_LAST()]
     return [Diagnosis.LAYERS_KEEP(count=counts[first])]

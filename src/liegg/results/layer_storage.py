@@ -21,7 +21,7 @@ from liegg.results.symmetries import Symmetries
 LAYERS_FORMAT = 3
 """Version of the layout of stored layers."""
 
-OLDER_FORMATS = (1, 2)
+OLDER_LAYER_FORMATS = (1, 2)
 """Versions that can be read; they keep every result in a folder of its own, and in version 1 notes are plain text."""
 
 LAYER_FILES = ("layers.json", "layers.safetensors")
@@ -110,8 +110,8 @@ def load_layers(
     given = _Given(action, output_action)
     with storage.damage_named(folder, "a folder of stored layers", "result.save(...)"):
         index = json.loads(storage.read_stored(folder, LAYER_FILES[:1])[LAYER_FILES[0]])
-        storage.check_format(folder, index["format"], LAYERS_FORMAT, OLDER_FORMATS)
-        if index["format"] in OLDER_FORMATS:
+        storage.check_format(folder, index["format"], LAYERS_FORMAT, OLDER_LAYER_FORMATS)
+        if index["format"] in OLDER_LAYER_FORMATS:
             return _assemble(index, _results_in_folders(index, folder, given), given)
         index, arrays = storage.read_pair(folder, LAYER_FILES)
         parts: list[dict[str, Tensor]] = [{} for _ in index["results"]]

@@ -9,7 +9,7 @@ from torch import Tensor
 from liegg.actions import Action, action_from_settings
 from liegg.algebra.identification_storage import identification_to_record
 from liegg.decision.gap import mixing_angle
-from liegg.results.account import NEAREST, matrices_of, words_of
+from liegg.results.account import LISTED_CANDIDATES, matrices_of, words_of
 from liegg.results.naming import name_symmetries
 from liegg.spectrum.equivariance import eliminate
 
@@ -42,7 +42,7 @@ def upgraded(record: Record, arrays: dict[str, Tensor]) -> tuple[Record, dict[st
         is_lower_bound=computed.unsolved > 0 and nullity == len(arrays["defects.values"]),
     )
     name, name_arrays = identification_to_record(identification)
-    near = arrays["defects.directions"][nullity : nullity + NEAREST]
+    near = arrays["defects.directions"][nullity : nullity + LISTED_CANDIDATES]
     words = words_of(action, near, uncertainty)
     arrays = _arrays(record, arrays, action)
     arrays |= {f"identification.{key}": array for key, array in name_arrays.items()}

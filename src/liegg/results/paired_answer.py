@@ -135,5 +135,5 @@ def _told(answer: Answer) -> str:
     return f"its output by {answer.changed} of its spread"
 
 
-NOTHING = Share(math.nan, math.nan, math.nan)
+UNKNOWN_SHARE = Share(math.nan, math.nan, math.nan)
 """No difference is known."""

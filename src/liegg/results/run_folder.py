@@ -53,7 +53,7 @@ ALL_FILES = (
 )
 """What a run folder may hold."""
 
-KINDS = {
+FOLDER_KINDS = {
     FILES[0]: "",
     LAYER_FILES[0]: "layers",
     ERRORS_FILE: "layer errors",
@@ -257,7 +257,7 @@ def only_result(folder: str | Path) -> str:
     """
     folder = Path(folder)
     with damage_named(folder):
-        return next((kind for name, kind in KINDS.items() if holds(folder, name)), "")
+        return next((kind for name, kind in FOLDER_KINDS.items() if holds(folder, name)), "")
 
 
 @checked()

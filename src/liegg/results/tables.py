@@ -12,13 +12,13 @@ from html import escape
 TABLE_WIDTH = 120
 """Columns of a table that is not printed to a terminal."""
 
-NARROWEST, WIDEST = 60, 200
+NARROWEST_TABLE, WIDEST_TABLE = 60, 200
 """Columns between which a table fits the terminal."""
 
 TABLE_LINES = 38
 """Lines of a table; rows in the middle are left out, and the table says so."""
 
-SHORTEST = 6
+SHORTEST_WORDS = 6
 """Columns below which words are left out instead of cut."""
 
 
@@ -30,7 +30,7 @@ def table_width(width: int | None = None) -> int:
             `TABLE_WIDTH` if there is neither.
     """
     if width is not None:
-        return min(max(width, NARROWEST), WIDEST)
+        return min(max(width, NARROWEST_TABLE), WIDEST_TABLE)
     try:
         is_terminal = "COLUMNS" in os.environ or sys.stdout.isatty()
     except (AttributeError, ValueError):  # no standard output, or a closed one
@@ -123,7 +123,7 @@ def fitted(columns: Sequence[Column], width: int, *, indent: int = 2) -> list[st
         if not flexible:
             break
         widest = max(flexible, key=lambda i: sizes[i])
-        if sizes[widest] > SHORTEST:
+        if sizes[widest] > SHORTEST_WORDS:
             sizes[widest] -= 1
         else:
             del shown[flexible[-1]], sizes[flexible[-1]]

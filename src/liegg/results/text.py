@@ -6,7 +6,7 @@ from liegg._utils.diagnoses import plural
 from liegg._utils.text import runs
 from liegg.decision.distribution import DistributionTest
 from liegg.decision.two_sample import MOVED_LEVEL
-from liegg.results.account import EQUAL_DEFECTS, NEAREST
+from liegg.results.account import EQUAL_DEFECTS, LISTED_CANDIDATES
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import (
     TABLE_LINES,
@@ -89,7 +89,9 @@ def _question(sym: Symmetries) -> str:
 def _directions(sym: Symmetries, room: int, width: int, variance: bool) -> list[str]:
     """One line per direction, up to some after the last symmetry; those in the middle are left out if there is no room."""
     last = max(sym.nullity, sym.decision.levels[-1])
-    shown = range(min(len(sym.defects), last + NEAREST))  # some more, so that the gap can be seen
+    shown = range(
+        min(len(sym.defects), last + LISTED_CANDIDATES)
+    )  # some more, so that the gap can be seen
     columns = _columns(sym, shown)
     spectrum = sym.spectrum.values.tolist() if variance else []
     if spectrum:

@@ -23,7 +23,7 @@ WITHIN, FARTHER = 0.5, 1.0
 """Motions up to which a verification decides whether a direction counts, and whether it is exact, in multiples of the data's
 spread. Trained networks whose translations and shears hold to 10 % up to 0.5 fail at 1, where there is no data any more."""
 
-LARGEST_ROUNDING = 1e-3
+ROUNDING_CHANGE = 1e-3
 """Largest relative squared change that may be rounding; a jump near the samples makes more."""
 
 ROUNDING_SPREAD = 10.0
@@ -69,7 +69,7 @@ def finite_changes(sym: Symmetries, verification: Verification) -> tuple[FiniteC
     for curve in verification.curves:
         change, motion = curve.change_within(WITHIN)
         first = float(curve.change[0])
-        floor = max(verification.floor, min(ROUNDING_SPREAD * first, LARGEST_ROUNDING))
+        floor = max(verification.floor, min(ROUNDING_SPREAD * first, ROUNDING_CHANGE))
         farther, _ = curve.change_within(FARTHER)
         reference = _reference(sym, verification, motion)
         changes.append(FiniteChange(change, reference, floor, motion, farther))

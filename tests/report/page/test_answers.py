@@ -10,7 +10,7 @@ from cases import normal
 from liegg._utils.text import percentage
 from liegg.actions import Motion
 from liegg.report.page.answers import BAR_EDGE, BAR_WIDTH, answers_of
-from liegg.report.page.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
+from liegg.report.page.charts import BOTTOM, CHART_HEIGHT, CHART_WIDTH, LEFT, RIGHT, TOP
 from liegg.report.page.page import report_html
 from liegg.results.answers import Answers
 
@@ -53,9 +53,9 @@ def test_the_line_chart_of_predictions(classified):
     for (x, y), size, change in zip(
         curve["chart"]["points"]["change"], numbers["sizes"], numbers["change"], strict=True
     ):
-        assert x == pytest.approx(LEFT + size / 360 * (WIDTH - RIGHT - LEFT), abs=0.01)
+        assert x == pytest.approx(LEFT + size / 360 * (CHART_WIDTH - RIGHT - LEFT), abs=0.01)
         assert y == pytest.approx(
-            HEIGHT - BOTTOM - change / 100 * (HEIGHT - BOTTOM - TOP), abs=0.01
+            CHART_HEIGHT - BOTTOM - change / 100 * (CHART_HEIGHT - BOTTOM - TOP), abs=0.01
         )
 
 

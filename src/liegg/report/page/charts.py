@@ -9,7 +9,7 @@ from liegg.report.motions import HIGHEST_CHANGE, LOWEST_CHANGE, evenly
 from liegg.report.numbers import MAX_DECADES, decades, nice_steps, number, power_of_ten, window
 from liegg.results.layers import LayerSymmetries
 
-WIDTH, HEIGHT = 400.0, 250.0
+CHART_WIDTH, CHART_HEIGHT = 400.0, 250.0
 LEFT, RIGHT, TOP, BOTTOM = 50.0, 14.0, 14.0, 42.0
 """Margins; the units are pixels of a narrow screen."""
 
@@ -67,7 +67,7 @@ def biases(record: dict[str, Any]) -> dict[str, Any] | None:
     """Lay out the paper's symmetry bias against the identified algebra; None if there is none."""
     if record["bias"] is None:
         return None
-    place = _linear(0.0, 1.1, HEIGHT - BOTTOM, TOP)
+    place = _linear(0.0, 1.1, CHART_HEIGHT - BOTTOM, TOP)
     ticks = [(place(step), number(step)) for step in nice_steps(0.0, 1.1)]
     label = f"bias against {record['name']}"
     return _scatter(record["bias"], record["nullity"], label, axis=_axis(place, ticks, 0.0, 1.1))
@@ -89,7 +89,7 @@ def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any
     largest = max([1.0, *(value for value in (*own, *high) if math.isfinite(value))])
     top = math.ceil(math.log10(min(largest, HIGHEST_CHANGE)) - 1e-9)
     axis = _log_axis(LOWEST_CHANGE, 10.0**top)
-    across = _linear(0.0, longest, LEFT, WIDTH - RIGHT)
+    across = _linear(0.0, longest, LEFT, CHART_WIDTH - RIGHT)
     if period is not None and longest <= 1.001 * period:
         quarters = [(k, k * period / 4) for k in range(5) if k * period / 4 <= 1.001 * longest]
         ticks = [(across(time), f"{90 * k}°") for k, time in quarters]
@@ -122,7 +122,7 @@ def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any
         "label": f"{name}: output change r against t, at most {number(max(own))}; random directions "
         f"reach {number(max(mean))}",
         "x0": LEFT,
-        "x1": WIDTH - RIGHT,
+        "x1": CHART_WIDTH - RIGHT,
     }
 
 
@@ -176,8 +176,8 @@ def changes(
     finite = [value for line in lines.values() for value in line if math.isfinite(value)]
     top = min(max(10.0, *finite), MAX_PERCENT) if top is None else top
     steps = nice_steps(0.0, top, 5)
-    place = _linear(0.0, top, HEIGHT - BOTTOM, TOP)
-    across = _linear(0.0, sizes[-1], LEFT, WIDTH - RIGHT)
+    place = _linear(0.0, top, CHART_HEIGHT - BOTTOM, TOP)
+    across = _linear(0.0, sizes[-1], LEFT, CHART_WIDTH - RIGHT)
     round_turn = texts["unit"] == "°" and sizes[-1] == 360
     marks = [90.0 * k for k in range(5)] if round_turn else nice_steps(0.0, sizes[-1], 5)
     degrees = "°" if texts["unit"] == "°" else ""
@@ -200,7 +200,7 @@ def changes(
             "points": points,
             "rulers": [],
             "x0": LEFT,
-            "x1": WIDTH - RIGHT,
+            "x1": CHART_WIDTH - RIGHT,
         }
     )
 
@@ -229,7 +229,7 @@ def over_layers(names: Sequence[str], panels: Sequence[Panel]) -> dict[str, Any]
     across = _linear(0.0, max(1.0, len(names) - 1.0), LEFT + 14, width - RIGHT - 14)
     return {
         "width": width,
-        "height": HEIGHT - BOTTOM + 26 + 6.5 * min(16, max(map(len, names))),
+        "height": CHART_HEIGHT - BOTTOM + 26 + 6.5 * min(16, max(map(len, names))),
         "panels": [_panel(panel, names, across) for panel in panels],
         "names": [(across(i), name) for i, name in enumerate(names)],
     }
@@ -249,7 +249,7 @@ def _panel(panel: Panel, names: Sequence[str], across: Scale) -> dict[str, Any]:
     values += [end for ends in bars for pair in ends.values() for end in pair]
     if panel.counts:
         top = max([1.0, *values])
-        place = _linear(0.0, 1.1 * top, HEIGHT - BOTTOM, TOP)
+        place = _linear(0.0, 1.1 * top, CHART_HEIGHT - BOTTOM, TOP)
         steps = [step for step in nice_steps(0.0, top, 5) if step == int(step)]
         axis = _axis(place, [(place(step), f"{step:.0f}") for step in steps], 0.0, 1.1 * top)
     else:
@@ -299,7 +299,7 @@ def _scatter(
     bars = {i: intervals[i] for i in drawn if intervals and None not in intervals[i]}
     ends = [end for bar in bars.values() for end in bar if end is not None]
     axis = axis or _log_axis(*decades([*(values[i] for i in drawn), *also, *ends]))
-    across = _linear(drawn.start + 0.4, max(drawn.stop, 1) + 0.6, LEFT, WIDTH - RIGHT)
+    across = _linear(drawn.start + 0.4, max(drawn.stop, 1) + 0.6, LEFT, CHART_WIDTH - RIGHT)
     quantity = label.split(" against ")[0].removeprefix("defect ")
     marks = [
         {
@@ -330,14 +330,14 @@ def _scatter(
 def _log_axis(low: float, high: float) -> dict[str, Any]:
     """A logarithmic vertical axis between two powers of ten."""
     first, last = round(math.log10(low)), round(math.log10(high))
-    height = _linear(float(first), float(last), HEIGHT - BOTTOM, TOP)
+    height = _linear(float(first), float(last), CHART_HEIGHT - BOTTOM, TOP)
     step = max(1, math.ceil((last - first) / 6))
     ticks = [(height(k), power_of_ten(k)) for k in range(last, first - 1, -step)]
     return _axis(lambda value: height(math.log10(min(max(value, low), high))), ticks, low, high)
 
 
 def _axis(place: Scale, ticks: list[tuple[float, str]], low: float, high: float) -> dict[str, Any]:
-    size = {"width": WIDTH, "height": HEIGHT}
+    size = {"width": CHART_WIDTH, "height": CHART_HEIGHT}
     return {"place": place, "y_ticks": ticks, "low": low, "high": high, **size}
 
 

@@ -10,7 +10,7 @@ from liegg._utils.atomic_write import write_text
 from liegg._utils.diagnoses import plural
 from liegg.report.numbers import angle, number, power_of_ten, with_interval
 from liegg.report.page.charts import Panel, Series, over_layers
-from liegg.report.page.layers import DECADES, DEFECT_WORDS, GLOSSARY, count_words
+from liegg.report.page.layers import DEFECT_DECADES, DEFECT_WORDS, LAYER_GLOSSARY, count_words
 from liegg.report.page.render import rendered
 from liegg.results.answers import changed_cell
 from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
@@ -22,7 +22,7 @@ from liegg.results.paired_answer import PairedAnswer
 STRIP_WIDTH, STRIP_MARGIN = 260.0, 16.0
 """Size of the drawn intervals, in pixels."""
 
-MAX_DECADES = 8
+STRIP_DECADES = 8
 """Of their axis; smaller values are drawn at its left edge."""
 
 MODEL_GLOSSARY = (
@@ -120,7 +120,7 @@ def layer_comparison_html(comparison: LayerComparison, *, title: str | None = No
             (comparison.names[1], _network(b)),
             ("candidates", repr(a.action)),
         ],
-        "decades": DECADES,
+        "decades": DEFECT_DECADES,
         "about": f"{' and '.join(comparison.names)} are drawn against the layers that both have; bars "
         "are intervals.",
         "bold": "Names in bold: one network has a symmetry there that the other does not have.",
@@ -129,7 +129,7 @@ def layer_comparison_html(comparison: LayerComparison, *, title: str | None = No
         "rows": [
             {"cells": _cells(comparison, pair), "marked": pair.differs} for pair in comparison.pairs
         ],
-        "glossary": GLOSSARY,
+        "glossary": LAYER_GLOSSARY,
         "notes": list(comparison.notes),
     }
     return rendered("layers.html.jinja", values)
@@ -161,7 +161,7 @@ def _strip_axis(pairs: Sequence[PairedDefect]) -> dict[str, Any]:
         if end > 0 and math.isfinite(end)
     ] or [1.0]
     last = math.ceil(math.log10(max(ends)) - 1e-9)
-    first = max(math.floor(math.log10(min(ends)) + 1e-9), last - MAX_DECADES)
+    first = max(math.floor(math.log10(min(ends)) + 1e-9), last - STRIP_DECADES)
     first -= any(one.exact for pair in pairs for one in (pair.a, pair.b))
     last = max(last, first + 1)
     room = STRIP_WIDTH - 2 * STRIP_MARGIN
@@ -249,7 +249,7 @@ def _panels(comparison: LayerComparison) -> list[Panel]:
                 for of in [[getattr(pair.directions[i], side) for pair in comparison.pairs]]
             ],
             rulers,
-            decades=DECADES,
+            decades=DEFECT_DECADES,
         )
         for i, name in enumerate(comparison.motions)
     ]
@@ -258,7 +258,7 @@ def _panels(comparison: LayerComparison) -> list[Panel]:
     return [
         *named,
         Panel("number of symmetries", counts, counts=True),
-        Panel("smallest defect δ² of any motion", smallest, rulers, decades=DECADES),
+        Panel("smallest defect δ² of any motion", smallest, rulers, decades=DEFECT_DECADES),
     ]
 
 

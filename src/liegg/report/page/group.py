@@ -16,13 +16,13 @@ from liegg.results.group_symmetries import GroupElement, GroupSymmetries
 from liegg.results.group_text import columns
 from liegg.results.tables import Column
 
-LARGEST_DRAWN = 64
+DRAWN_ORDER = 64
 """Largest order of a group whose multiplication table is drawn."""
 
 TABLE_SIDE, ORBIT_SIDE = 420.0, 320.0
 """Sides of the drawings, in pixels."""
 
-GLOSSARY = (
+GROUP_GLOSSARY = (
     (
         "element",
         "a finite transformation of a sample, such as a reflection, a rotation by a fixed angle, or a permutation of slots.",
@@ -105,7 +105,7 @@ def group_html(
         "table": None if found.group is None else table_drawing(found.group),
         "orbit": None if found.group is None else orbit_drawing(found.group),
         "angles": found.angles,
-        "glossary": GLOSSARY,
+        "glossary": GROUP_GLOSSARY,
         "notes": [str(note) for note in found.notes],
     }
     data = {"group": scene}
@@ -150,7 +150,7 @@ def _buttons(elements: Sequence[GroupElement]) -> list[dict[str, Any]]:
 
 def table_drawing(group: FiniteGroup) -> dict[str, Any] | None:
     """Fields of the multiplication table; None if it is not closed or too large."""
-    if not group.closed or not 1 < len(group.table) <= LARGEST_DRAWN:
+    if not group.closed or not 1 < len(group.table) <= DRAWN_ORDER:
         return None
     m = len(group.table)
     side = TABLE_SIDE / m

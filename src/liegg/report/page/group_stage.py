@@ -14,13 +14,13 @@ from liegg.inputs.model import eval_view
 from liegg.report.numbers import number
 from liegg.results.group_symmetries import GroupElement, GroupSymmetries
 
-MOST_SAMPLES = 4
+PAGE_SAMPLES = 4
 """Samples that a page shows."""
 
-MOST_NUMBERS = 400_000
+PAGE_NUMBERS = 400_000
 """Numbers of moved samples in a page; beyond, fewer samples are shown, and then fewer elements."""
 
-MOST_POINTS = 400
+DRAWN_POINTS = 400
 """Vectors of a sample up to which they are drawn as points."""
 
 
@@ -57,9 +57,9 @@ def stage(
             "that were analysed."
         )
     size = max(samples[0].numel(), 1)
-    count = max(1, min(MOST_SAMPLES, MOST_NUMBERS // (size * (len(elements) + 1))))
+    count = max(1, min(PAGE_SAMPLES, PAGE_NUMBERS // (size * (len(elements) + 1))))
     x = samples[:count].detach().cpu()
-    shown = elements[: max(1, MOST_NUMBERS // (size * count))]
+    shown = elements[: max(1, PAGE_NUMBERS // (size * count))]
     images = [moved(element, action, x) for element in shown]
     kind, drawn = drawing(action, x)
     return {
@@ -82,9 +82,9 @@ def drawing(action: Action, x: Float[Tensor, "b ..."]) -> tuple[str, list[Any]]:
     vectors = next((space for space in spaces if isinstance(space, VectorSpace)), None)
     if vectors is not None and vectors.kind == "vectors":
         points = vectors.vectors(x.double())
-        if points.shape[2] in (2, 3) and points.shape[1] <= MOST_POINTS:
+        if points.shape[2] in (2, 3) and points.shape[1] <= DRAWN_POINTS:
             return "points", _rounded(points)
-    return "bars", _rounded(x.double().flatten(1)[:, :MOST_POINTS])
+    return "bars", _rounded(x.double().flatten(1)[:, :DRAWN_POINTS])
 
 
 def _rounded(values: Tensor) -> list[Any]:

@@ -13,7 +13,7 @@ from liegg.results.layer_account import in_sentences
 from liegg.results.layers import LayerDirection, LayerResult, LayerSymmetries, smallest_defect
 from liegg.results.symmetries import Symmetries
 
-DECADES = 6
+DEFECT_DECADES = 6
 """Powers of ten of the charts: a defect of 10⁻⁶ is a thousandth of an average change."""
 
 DEFECT_WORDS = (
@@ -23,7 +23,7 @@ DEFECT_WORDS = (
     "from those of other motions.",
 )
 
-GLOSSARY = (
+LAYER_GLOSSARY = (
     (
         "symmetry",
         "a small motion of the network's input that does not change the output of a layer (invariance). A layer is equivariant "
@@ -76,14 +76,14 @@ def layers_html(layers: LayerSymmetries, *, about: Any = None, title: str | None
         "about": f"Candidates: {layers.action!r}"
         + (f", with {layers.output_action!r} on the outputs of the layers." if pairs else "."),
         "bold": "Names in bold: layers with a symmetry.",
-        "decades": DECADES,
+        "decades": DEFECT_DECADES,
         "chart": over_layers(layers.names, _panels(layers, named)),
         "heads": _heads(named, pairs=pairs),
         "rows": [
             {"cells": _cells(i, layer, named, pairs=pairs), "marked": _symmetric(layer)}
             for i, layer in enumerate(layers)
         ],
-        "glossary": GLOSSARY,
+        "glossary": LAYER_GLOSSARY,
         "notes": [
             *layers.notes,
             *(
@@ -117,11 +117,11 @@ def _panels(layers: LayerSymmetries, named: Sequence[LayerDirection]) -> list[Pa
     chosen = [Series(one.name, one.values.tolist(), one.intervals.tolist()) for one in named]
     threshold = layers[0].invariance.decision.thresholds.threshold
     rulers = {"may be a symmetry below": threshold}
-    motions = [Panel("defect δ² of named motions", chosen, rulers, decades=DECADES)]
+    motions = [Panel("defect δ² of named motions", chosen, rulers, decades=DEFECT_DECADES)]
     return [
         *(motions if chosen else []),
         Panel("number of symmetries", counts, counts=True),
-        Panel("smallest defect δ² of any motion", smallest, rulers, decades=DECADES),
+        Panel("smallest defect δ² of any motion", smallest, rulers, decades=DEFECT_DECADES),
     ]
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-MAX_STEPS = 25
+MAX_COLUMNS = 25
 
 MAX_PATHS = 30
 """Vectors per panel up to which their paths are drawn."""
@@ -41,8 +41,8 @@ CLOUD_SIZE = 3
 PATH_STEPS = 8
 """Points of a path from one column to the next."""
 
-MARKERS = "osD^vP"
-COLOURS = (FOUND, OTHER, THIRD, AMBER, PURPLE, SKY)
+SAMPLE_MARKERS = "osD^vP"
+SAMPLE_COLOURS = (FOUND, OTHER, THIRD, AMBER, PURPLE, SKY)
 """One of each per sample."""
 
 
@@ -71,8 +71,8 @@ def motion(
         ArgumentError: there is no such symmetry, the samples are not finite, or they cannot be drawn.
         ShapeError: the action does not move samples of this shape.
     """
-    if not 2 <= steps <= MAX_STEPS:
-        raise ArgumentError(f"steps={steps}: expected 2 to {MAX_STEPS} columns.")
+    if not 2 <= steps <= MAX_COLUMNS:
+        raise ArgumentError(f"steps={steps}: expected 2 to {MAX_COLUMNS} columns.")
     generator = generator_of(sym, which)
     x = checked_samples(sym.action, samples)
     times, names = times_of(sym, generator, which if isinstance(which, int) else None, steps)
@@ -222,7 +222,10 @@ def _draw_sample(
     ax: "Axes", sample: int, track: Float[Tensor, "t v 2"], now: Float[Tensor, "v 2"]
 ) -> None:
     """Draw the vectors of a sample now, and their paths; or their starts, if the track is only that."""
-    colour, marker = COLOURS[sample % len(COLOURS)], MARKERS[sample % len(MARKERS)]
+    colour, marker = (
+        SAMPLE_COLOURS[sample % len(SAMPLE_COLOURS)],
+        SAMPLE_MARKERS[sample % len(SAMPLE_MARKERS)],
+    )
     is_path = len(track) > 1
     dots = {"marker": marker, "linestyle": "none", "markersize": 4.0 if is_path else 2.0}
     if is_path:

@@ -22,10 +22,10 @@ NAMED_ELEMENTS = 24
 NUMBERED_ELEMENTS = 16
 """Order up to which the products are written into the table."""
 
-LONGEST_WORDS = 34
+LABEL_LETTERS = 34
 """Letters of an element's words beside the table."""
 
-MOST_ARROWS = 24
+JOINED_ELEMENTS = 24
 """Elements up to which lines join the images of a point to it."""
 
 
@@ -92,7 +92,7 @@ def multiplication_table(source: GroupSymmetries | FiniteGroup, ax: "Axes | None
     return ax
 
 
-def _short(words: str, length: int = LONGEST_WORDS) -> str:
+def _short(words: str, length: int = LABEL_LETTERS) -> str:
     return words if len(words) <= length else f"{words[: length - 1]}…"
 
 
@@ -140,7 +140,7 @@ def orbit(
     n = images.shape[1]
     names = (*(group.coordinates or tuple(f"x{i + 1}" for i in range(n))), "")
     labels = names[:2] if n <= 2 else ("first principal axis of the orbit", "second")
-    if len(flat) <= MOST_ARROWS:
+    if len(flat) <= JOINED_ELEMENTS:
         for image in flat[1:]:
             ax.plot(
                 *zip(flat[0], image, strict=True), color=MUTED, linewidth=0.5, alpha=0.5, zorder=1

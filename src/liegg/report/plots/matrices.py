@@ -38,7 +38,7 @@ MAX_NAMED_CANDIDATES = 40
 LINE_LENGTH = 24
 """Letters per line above a matrix, two lines at most."""
 
-ARROWS = 11
+FIGURE_ARROWS = 11
 """Arrows per side of a vector field."""
 
 
@@ -162,7 +162,7 @@ def field(
         plane = plane_in(source.action, generator)
     else:
         plane = plane_of(source, homogeneous=homogeneous)
-    places, velocities, speed = plane.arrows(ARROWS)
+    places, velocities, speed = plane.arrows(FIGURE_ARROWS)
     ax.quiver(
         *places.mT.numpy(),
         *velocities.mT.numpy(),
@@ -170,7 +170,7 @@ def field(
         pivot="mid",
         angles="xy",
         scale_units="xy",
-        scale=speed / (0.9 * 2 / (ARROWS - 1)) if speed > 0 else 1.0,
+        scale=speed / (0.9 * 2 / (FIGURE_ARROWS - 1)) if speed > 0 else 1.0,
         width=0.006,
         headwidth=4,
         headlength=4.5,
