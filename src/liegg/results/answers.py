@@ -4,7 +4,7 @@ import math
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.text import percent_digits, percentage
-from liegg.results.answer import Answer
+from liegg.results.answer import Answer, FiniteChange
 from liegg.results.tables import Column, leading, table_width, with_interval, wrapped
 
 
@@ -51,7 +51,7 @@ def _table(answers: Answers, width: int) -> list[str]:
     changed = "predictions changed" if classes else "output changed"
     columns = [
         Column("motion", [one.name for one in answers], words=True),
-        Column("size", [_size(one) for one in answers]),
+        Column("size", [_size(one.finite) for one in answers]),
         Column(changed, [changed_cell(one) for one in answers]),
         Column("random", [_random(one) for one in answers]),
         Column("verdict", [str(one.verdict).split(",")[0] for one in answers]),
@@ -61,8 +61,8 @@ def _table(answers: Answers, width: int) -> list[str]:
     return leading(columns, width)
 
 
-def _size(answer: Answer) -> str:
-    return "" if answer.finite is None else answer.finite.size_in_words().removeprefix("by ")
+def _size(finite: FiniteChange | None) -> str:
+    return "" if finite is None else finite.size_in_words().removeprefix("by ")
 
 
 def changed_cell(answer: Answer, *, otherwise: str = "") -> str:

@@ -10,7 +10,7 @@ from liegg._utils.diagnoses import Diagnosis, Remark, plural
 from liegg._utils.text import root_percent
 from liegg.results.comparison import Measured, PairedDefect
 from liegg.results.json_values import json_values
-from liegg.results.layer_account import sentences
+from liegg.results.layer_account import algebra_in_brackets, sentences
 from liegg.results.layers import LayerDirection, LayerResult, LayerSymmetries, smallest_defect
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import as_html
@@ -262,5 +262,4 @@ def _along(comparison: LayerComparison, i: int) -> list[Remark]:
 
 def _found(sym: Symmetries) -> str:
     """The number of symmetries, and their algebra if it has a name."""
-    name = f" ({sym.name})" if sym.nullity and sym.identification.known else ""
-    return f"{plural(sym.nullity, 'symmetry')}{name}"
+    return f"{plural(sym.nullity, 'symmetry')}{algebra_in_brackets(sym)}"

@@ -64,7 +64,7 @@ def _columns(
     columns = [
         Column("layer", [layer.name for layer in layers], names=True),
         Column("kind", [layer.kind for layer in layers], words=True),
-        Column("output", [_output(layer) for layer in layers], words=True),
+        Column("output", [output_cell(layer) for layer in layers], words=True),
         Column("symmetries", [str(sym.nullity) for sym in invariance], ">"),
         Column("δ²", [_defect(sym) for sym in invariance], ">"),
     ]
@@ -100,7 +100,8 @@ def defect_cell(value: float, low: float, high: float) -> str:
     return f"{decimal(value)}{ends}" if not math.isnan(value) else "–"
 
 
-def _output(layer: LayerResult) -> str:
+def output_cell(layer: LayerResult) -> str:
+    """The shape of a layer's output, or the layer that returned the same."""
     return f"as {layer.same}" if layer.same else "×".join(map(str, layer.shape)) or "1"
 
 

@@ -47,7 +47,7 @@ def table(sym: Symmetries, *, width: int | None = None, variance: bool = False) 
         *_certainty(sym),
         *_algebra(sym),
         *([] if (said := sym.account.on_output) is None else [f"  {said}"]),
-        *_tower(sym),
+        *([f"  levels: {levels}"] if (levels := in_words(sym.tower, sym.nullity)) else []),
         *_reinitialised(sym),
         *(
             []
@@ -246,12 +246,6 @@ def _reinitialised(sym: Symmetries) -> list[str]:
         f"  re-initialised models ({len(control.along)} draws): δ² {value_range(medians[:span])} along the same directions; {what}",
         *_first([f"  note: {text}" for text in control.notes], "sym.controls.reinitialised.notes"),
     ]
-
-
-def _tower(sym: Symmetries) -> list[str]:
-    """The levels, if there are several, or one that is not counted."""
-    words = in_words(sym.tower, sym.nullity)
-    return [f"  levels: {words}"] if words else []
 
 
 def _algebra(sym: Symmetries) -> list[str]:

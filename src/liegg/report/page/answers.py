@@ -64,7 +64,11 @@ def answers_of(answers: Answers) -> dict[str, Any] | None:
         "samples": max((len(one.each_change) for one in moved), default=0),
         "level": f"{100 * moved[0].level:g}" if quantity == "predictions" else "",
         "within": percentage(HOLDS),
-        "curves": curves_of(answers),
+        "curves": [
+            {"key": f"answer-{i}", "name": answer.name, **_curve(answer, answer.finite)}
+            for i, answer in enumerate(answers)
+            if answer.finite is not None and has_sizes(answer.finite)
+        ],
     }
 
 
@@ -121,7 +125,8 @@ def _row(answer: Answer, told: Told | None, top: float) -> dict[str, Any]:
     }
     if told is None:
         return row
-    row |= {"changed": percentage(told.value), "random": percentage(told.random)}
+    changed = answer.changed or percentage(told.value)
+    row |= {"changed": changed, "random": percentage(told.random)}
     bar = {"value": _across(told.value, top), "random": _across(told.random, top), "ends": None}
     if told.low is not None and told.high is not None:
         row["interval"] = f"{percent_digits(told.low)} to {percentage(told.high)}"
@@ -148,22 +153,13 @@ def _untrained(answer: Answer) -> str:
     return f"{changed}δ² {number(median(values), 2)}"
 
 
-def curves_of(answers: Answers) -> list[dict[str, Any]]:
-    """A line chart of every motion that was tried: its key, name, layout and numbers for the slider."""
-    return [
-        {"key": f"answer-{i}", "name": answer.name, **_curve(answer, answer.finite)}
-        for i, answer in enumerate(answers)
-        if answer.finite is not None and has_sizes(answer.finite)
-    ]
-
-
 def has_sizes(finite: FiniteChange) -> bool:
     """Whether the sizes of a motion grow with it; a motion of the user may have a unit without a size."""
     return all(a < b for a, b in pairwise([0.0, *finite.sizes.tolist()]))
 
 
 def _curve(answer: Answer, finite: FiniteChange) -> dict[str, Any]:
-    """Changed predictions, or the change of the output in per cent of its spread, at every size."""
+    """The line chart of a motion, and its numbers for the slider: changed predictions, or the change of the output in per cent."""
     own, random = finite.changed, finite.random_changed
     what = "predictions changed"
     if own is None or random is None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from liegg.report.motions import HIGHEST_CHANGE, LOWEST_CHANGE, evenly
 from liegg.report.numbers import MAX_DECADES, decades, nice_steps, number, power_of_ten, window
 from liegg.results.layers import LayerSymmetries
+from liegg.results.verification import Curve
 
 CHART_WIDTH, CHART_HEIGHT = 400.0, 250.0
 LEFT, RIGHT, TOP, BOTTOM = 50.0, 14.0, 14.0, 42.0
@@ -20,7 +21,6 @@ MAX_PERCENT = 400.0
 """Changes above are drawn at the upper edge."""
 
 Scale = Callable[[float], float]
-Chart = dict[str, Any]
 
 
 def defects(record: dict[str, Any]) -> dict[str, Any]:
@@ -73,19 +73,17 @@ def biases(record: dict[str, Any]) -> dict[str, Any] | None:
     return _scatter(record["bias"], record["nullity"], label, axis=_axis(place, ticks, 0.0, 1.1))
 
 
-def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any]:
+def curve(measured: Curve, name: str, fraction: float) -> dict[str, Any]:
     """Lay out the change of the output along a motion, with the controls.
 
     Args:
-        measured: one curve of the verification, as a dict.
+        measured: one curve of the verification.
         name: of the motion.
         fraction: change up to which the motion holds.
     """
-    times, longest, period = measured["times"], measured["times"][-1], measured["period"]
-    own, mean, low, high = (
-        [math.inf if value is None else value for value in measured[key]]
-        for key in ("change", "control_mean", "control_low", "control_high")
-    )
+    times, longest, period = measured.times.tolist(), measured.longest, measured.period
+    own, mean = measured.change.tolist(), measured.control_mean.tolist()
+    low, high = measured.control_low.tolist(), measured.control_high.tolist()
     largest = max([1.0, *(value for value in (*own, *high) if math.isfinite(value))])
     top = math.ceil(math.log10(min(largest, HIGHEST_CHANGE)) - 1e-9)
     axis = _log_axis(LOWEST_CHANGE, 10.0**top)
@@ -96,7 +94,7 @@ def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any
         label = "motion, as an angle of the period"
     else:
         ticks = [(across(step), number(step)) for step in nice_steps(0.0, longest, 5)]
-        label = "t, either way" if measured["both_ways"] else "t"
+        label = "t, either way" if measured.both_ways else "t"
         label = "multiples of the data's spread" if name == "the group" else label
 
     def points(values: Sequence[float]) -> list[str]:
@@ -105,10 +103,6 @@ def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any
             for time, value in zip(*evenly(times, values), strict=True)
         ]
 
-    measured_marks = [
-        (across(time), axis["place"](value)) for time, value in zip(times, own, strict=True)
-    ]
-
     return axis | {
         "x_ticks": ticks,
         "x_label": label,
@@ -116,9 +110,11 @@ def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any
         "longest": longest,
         "area": " ".join([*points(high), *reversed(points(low))]),
         "lines": [("control", " ".join(points(mean))), ("change", " ".join(points(own)))],
-        "measured": measured_marks,
+        "measured": [
+            (across(time), axis["place"](value)) for time, value in zip(times, own, strict=True)
+        ],
         "rulers": [{"y": axis["place"](fraction), "text": f"holds below {number(fraction)}"}],
-        "radius": across(measured["radius"]) if measured["radius"] < longest else None,
+        "radius": None if measured.holds else across(measured.radius),
         "label": f"{name}: output change r against t, at most {number(max(own))}; random directions "
         f"reach {number(max(mean))}",
         "x0": LEFT,
@@ -164,7 +160,7 @@ def changes(
     *,
     top: float | None = None,
     **texts: str,
-) -> Chart:
+) -> dict[str, Any]:
     """Lay out percentages against the size of a motion, one line through points for each kind of motion.
 
     Args:

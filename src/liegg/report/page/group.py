@@ -101,7 +101,7 @@ def group_html(
         "tried_heads": [column.head for column in _columns(found, found.rejected)],
         "tried": _rows(found, found.rejected),
         "scene": scene,
-        "buttons": _buttons(shown[: 0 if scene is None else len(scene["words"])]),
+        "buttons": shown[: 0 if scene is None else len(scene["words"])],
         "table": None if found.group is None else table_drawing(found.group),
         "orbit": None if found.group is None else orbit_drawing(found.group),
         "angles": found.angles,
@@ -138,13 +138,6 @@ def _rows(found: GroupSymmetries, elements: Sequence[GroupElement]) -> list[dict
     return [
         {"cells": list(row), "counted": element.counted}
         for row, element in zip(zip(*cells, strict=True), elements, strict=True)
-    ]
-
-
-def _buttons(elements: Sequence[GroupElement]) -> list[dict[str, Any]]:
-    return [
-        {"words": one.words, "counted": one.counted, "place": place}
-        for place, one in enumerate(elements)
     ]
 
 

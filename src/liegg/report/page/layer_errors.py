@@ -103,6 +103,7 @@ def layer_errors_html(result: LayerErrors, *, title: str | None = None) -> str:
     ]
     if classes:
         heads.insert(4, "predictions changed")
+    largest = list(result.by_cause().items())[:2]
     first, *rest = result.sentence.split("; ", 1)
     values = {
         "title": title or f"{result.motion.capitalize()} in the layers of {result.model}",
@@ -112,7 +113,7 @@ def layer_errors_html(result: LayerErrors, *, title: str | None = None) -> str:
             ("layers", str(len(result))),
             ("samples", str(result.samples)),
             ("change of the output", percentage(result.output)),
-            *((f"share of {cause}", percentage(share)) for cause, share in _largest(result)),
+            *((f"share of {cause}", percentage(share)) for cause, share in largest),
         ],
         "about": f"The motion is {result.motion} by {result.amount}. The charts show the {len(charted)} layers that add most."
         if len(charted) > 1
@@ -129,11 +130,6 @@ def layer_errors_html(result: LayerErrors, *, title: str | None = None) -> str:
         "notes": list(result.notes),
     }
     return rendered("layers.html.jinja", values)
-
-
-def _largest(result: LayerErrors) -> list[tuple[str, float]]:
-    """The two causes with the largest shares."""
-    return [(str(cause), share) for cause, share in result.by_cause().items()][:2]
 
 
 def _panels(layers: list[LayerError], *, classes: bool) -> list[Panel]:

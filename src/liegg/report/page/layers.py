@@ -11,6 +11,7 @@ from liegg.report.page.charts import Panel, Series, over_layers
 from liegg.report.page.render import rendered
 from liegg.results.layer_account import in_sentences
 from liegg.results.layers import LayerDirection, LayerResult, LayerSymmetries, smallest_defect
+from liegg.results.layers_text import output_cell
 from liegg.results.symmetries import Symmetries
 
 DEFECT_DECADES = 6
@@ -137,7 +138,7 @@ def _cells(
     cells = [
         layer.name,
         layer.kind,
-        f"as {layer.same}" if layer.same else "×".join(map(str, layer.shape)) or "1",
+        output_cell(layer),
         count_words(layer.invariance),
         number(smallest_defect(layer.invariance)),
         *(with_interval(float(one.values[i]), *one.intervals[i].tolist()) for one in named),

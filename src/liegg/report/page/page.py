@@ -20,10 +20,11 @@ from liegg.report.page.named_motions import checked_classes, named_motions
 from liegg.report.page.render import rendered
 from liegg.report.page.snippet import snippet_of
 from liegg.report.page.stage import motions_of, stage_of
-from liegg.results.json_values import from_json
+from liegg.results.json_values import from_json, json_values
 from liegg.results.layers import LayerSymmetries
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import Level, in_words
+from liegg.results.verification import Verification
 
 MAX_CURVES = 12
 """Curves drawn for each kind of motion; the others are listed in words."""
@@ -86,7 +87,7 @@ def report_html(
     stage, classes = stage_of(sym.action, samples), checked_classes(sym, classes)
     x = None if samples is None else checked_samples(sym.action, samples)
     named = named_motions(sym, stage, x, classes)
-    motions, curves = motions_of(sym, stage, named), _curves(record)
+    motions, curves = motions_of(sym, stage, named), _curves(sym.verification)
     settings = {name: value for name, value in record["settings"].items() if name != "versions"}
     values = {
         "title": f"Symmetries of {sym.subject}" if title is None else title,
@@ -186,39 +187,31 @@ def _nearest(record: dict[str, Any]) -> str:
     return f"The nearest candidate: {words}; δ² {_defect(record, 0)}, grade {grade}."
 
 
-def _curves(record: dict[str, Any]) -> list[dict[str, Any]]:
+def _curves(verification: Verification | None) -> list[dict[str, Any]]:
     """Every curve with its sentence and its numbers for the slider; the first of each kind drawn."""
-    verification = record["verification"]
     if verification is None:
         return []
-    words, curves = verification["other_words"], verification["curves"]
-    others = verification["other_sentences"]
-    own = [sentence.partition(": ")[2] for sentence in verification["sentences"]]
-    entries = [
-        (f"other-{i}", name, sentence.removeprefix(f"{name}: "), curve)
-        for i, (name, sentence, curve) in enumerate(
-            zip(words, others, verification["others"], strict=True)
-        )
-    ]
-    if verification["group"] is not None:
-        entries.append(("group", "the group", own[len(curves)], verification["group"]))
+    others = enumerate(zip(verification.other_words, verification.others, strict=True))
+    entries = [(f"other-{i}", name, i, curve) for i, (name, curve) in others]
+    if verification.group is not None:
+        entries.append(("group", "the group", 0, verification.group))
     entries += [
-        (f"generator-{i}", f"generator {i + 1}", own[i], curve) for i, curve in enumerate(curves)
+        (f"generator-{i}", f"generator {i + 1}", i, curve)
+        for i, curve in enumerate(verification.curves)
     ]
-    fraction = verification["fraction"]
     return [
         {
             "key": key,
             "name": name,
-            "sentence": sentence,
-            "chart": charts.curve(curve, name, fraction)
-            if key == "group" or int(key.partition("-")[2]) < MAX_CURVES
-            else None,
+            "sentence": curve.sentence(),
+            "chart": charts.curve(curve, name, verification.fraction) if i < MAX_CURVES else None,
             "numbers": None
             if key == "group"
-            else {part: curve[part] for part in ("times", "change", "control_mean")},
+            else json_values(
+                {"times": curve.times, "change": curve.change, "control_mean": curve.control_mean}
+            ),
         }
-        for key, name, sentence, curve in entries
+        for key, name, i, curve in entries
     ]
 
 
