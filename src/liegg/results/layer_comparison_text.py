@@ -50,11 +50,10 @@ def _columns(comparison: LayerComparison) -> list[Column]:
             columns.append(Column(f"δ² in {name}", smallest, ">"))
     for i, motion in enumerate(comparison.motions):
         named = [pair.directions[i] for pair in pairs]
-        sides = {"a": first, "b": second, "": "–"}
         columns += [
             Column(f"{motion} in {first}", [_value(one.a) for one in named], ">"),
             Column(f"in {second}", [_value(one.b) for one in named], ">"),
-            Column("smaller", [sides[one.smaller] for one in named]),
+            Column("smaller", [comparison.named(one.smaller) or "–" for one in named]),
         ]
     return columns
 

@@ -88,7 +88,7 @@ def comparison_html(comparison: Comparison, *, title: str | None = None) -> str:
         ],
         "positive": comparison.shared > 0 or any(one.smaller for one in comparison.answers[:1]),
         "names": comparison.names,
-        "answers": [_answer(one) for one in comparison.answers],
+        "answers": [_answer(comparison, one) for one in comparison.answers],
         "facts": [
             (comparison.names[0], _side(comparison.a)),
             (comparison.names[1], _side(comparison.b)),
@@ -181,7 +181,7 @@ def _strip_axis(pairs: Sequence[PairedDefect]) -> dict[str, Any]:
     }
 
 
-def _answer(pair: PairedAnswer) -> dict[str, str]:
+def _answer(comparison: Comparison, pair: PairedAnswer) -> dict[str, str]:
     """A named motion in both models."""
     ratio = pair.ratio
     return {
@@ -189,7 +189,7 @@ def _answer(pair: PairedAnswer) -> dict[str, str]:
         "size": "" if pair.a.finite is None else pair.a.finite.size_in_words(),
         "a": changed_cell(pair.a) or number(pair.a.defect),
         "b": changed_cell(pair.b) or number(pair.b.defect),
-        "clearly": {"a": pair.names[0], "b": pair.names[1], "": "neither"}[pair.smaller],
+        "clearly": comparison.named(pair.smaller) or "neither",
         "ratio": with_interval(ratio.value, ratio.low, ratio.high),
     }
 
@@ -272,7 +272,6 @@ def _heads(comparison: LayerComparison) -> list[str]:
 
 
 def _cells(comparison: LayerComparison, pair: LayerPair) -> list[str]:
-    called = dict(zip("ab", comparison.names, strict=True)) | {"": "neither"}
     cells = [
         pair.name,
         pair.kind,
@@ -282,5 +281,5 @@ def _cells(comparison: LayerComparison, pair: LayerPair) -> list[str]:
         *(number(smallest_defect(layer.invariance)) for layer in (pair.a, pair.b)),
     ]
     for one in pair.directions:
-        cells += [_value(one.a), _value(one.b), called[one.smaller]]
+        cells += [_value(one.a), _value(one.b), comparison.named(one.smaller) or "neither"]
     return cells
