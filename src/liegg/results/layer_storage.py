@@ -160,7 +160,12 @@ def _assemble(
 ) -> LayerSymmetries:
     """The layers with their results; what the index holds beside them are plain values."""
     layers = [
-        entry | {problem: results.get(entry[problem]) for problem in get_args(Problem)}
+        entry
+        | {
+            problem: results[entry[problem]]
+            for problem in get_args(Problem)
+            if problem != "equivariance" or entry[problem] is not None
+        }
         for entry in index["layers"]
     ]
     output = index["output_action"]
