@@ -5,7 +5,7 @@ from liegg.results.comparison import Measured
 from liegg.results.layer_comparison import LayerComparison
 from liegg.results.layers import LayerResult, LayerSymmetries, smallest_defect
 from liegg.results.layers_text import defect_cell
-from liegg.results.tables import Column, decimal, fitted, table_width, wrapped
+from liegg.results.tables import Column, decimal, framed, table_width
 
 
 def table(comparison: LayerComparison, *, width: int | None = None) -> str:
@@ -15,7 +15,6 @@ def table(comparison: LayerComparison, *, width: int | None = None) -> str:
         comparison: the result of `liegg.compare` for two results of `discover_layers`.
         width: columns of a line, from 60 to 200; those of the terminal by default.
     """
-    width = table_width(width)
     first, second = comparison.names
     lines = [
         comparison.sentence,
@@ -25,13 +24,7 @@ def table(comparison: LayerComparison, *, width: int | None = None) -> str:
         "",
     ]
     notes = [f"  note: {note}" for note in comparison.notes]
-    return "\n".join(
-        [
-            *wrapped(lines, width),
-            *fitted(_columns(comparison), width),
-            *wrapped([""] * bool(notes) + notes, width),
-        ]
-    )
+    return framed(lines, _columns(comparison), notes, table_width(width))
 
 
 def _columns(comparison: LayerComparison) -> list[Column]:

@@ -7,7 +7,7 @@ from liegg._utils.diagnoses import Remark, plural
 from liegg.results.layer_account import sentences
 from liegg.results.layers import LayerDirection, LayerResult, LayerSymmetries, smallest_defect
 from liegg.results.symmetries import Symmetries
-from liegg.results.tables import Column, decimal, fitted, table_width, wrapped
+from liegg.results.tables import Column, decimal, framed, table_width
 from liegg.spectrum.spectrum import symmetry_variance
 
 
@@ -28,7 +28,6 @@ def table(
         width: columns of a line, from 60 to 200; those of the terminal by default.
         variance: list the paper's symmetry variance as well.
     """
-    width = table_width(width)
     outputs = dict.fromkeys(str(layer.invariance.settings["outputs"]) for layer in result)
     first = result[0].invariance
     pairs = f", with {result.output_action} on the outputs" if result.output_action else ""
@@ -47,13 +46,7 @@ def table(
             for note in layer.notes
         ),
     ]
-    return "\n".join(
-        [
-            *wrapped(lines, width),
-            *fitted(_columns(result, named, variance=variance), width),
-            *wrapped([""] * bool(notes) + notes, width),
-        ]
-    )
+    return framed(lines, _columns(result, named, variance=variance), notes, table_width(width))
 
 
 def _columns(

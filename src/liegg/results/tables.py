@@ -144,6 +144,19 @@ def fitted(columns: Sequence[Column], width: int, *, indent: int = 2) -> list[st
     ]
 
 
+def framed(
+    lines: Iterable[str], columns: Sequence[Column], notes: Sequence[str], width: int
+) -> str:
+    """A table between the lines that introduce it and its notes."""
+    return "\n".join(
+        [
+            *wrapped(lines, width),
+            *fitted(columns, width),
+            *wrapped([""] * bool(notes) + [*notes], width),
+        ]
+    )
+
+
 def leading(columns: Sequence[Column], width: int, *, least: int = 3) -> list[str]:
     """As `fitted`, but columns at the end are left out until the rest fits: the first ones say most.
 

@@ -59,6 +59,16 @@ def test_the_line_chart_of_predictions(classified):
         )
 
 
+def test_rounding_is_written_as_zero_in_the_table_too(plane):
+    about = {"turn": liegg.so(2)}
+    sym = liegg.discover(lambda x: x.square().sum(1), plane, liegg.Linear(2), about=about)
+    (answer,) = sym.answers
+    assert answer.finite is not None
+    assert answer.finite.amount > 0
+    assert (answer.grade, answer.changed) == ("exact", "0 %")
+    assert shown_of(sym)["rows"][0]["changed"] == "0 %"
+
+
 def test_one_output_is_told_in_per_cent_of_its_spread(plane):
     cube = lambda x: x[:, 0] ** 3 + x[:, 1]  # noqa: E731
     about = {"grow": liegg.scaling(2), "turn": liegg.so(2)}

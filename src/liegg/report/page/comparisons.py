@@ -10,7 +10,13 @@ from liegg._utils.atomic_write import write_text
 from liegg._utils.diagnoses import plural
 from liegg.report.numbers import angle, number, power_of_ten, with_interval
 from liegg.report.page.charts import Panel, Series, over_layers
-from liegg.report.page.layers import DEFECT_DECADES, DEFECT_WORDS, LAYER_GLOSSARY, count_words
+from liegg.report.page.layers import (
+    DEFECT_DECADES,
+    DEFECT_WORDS,
+    LAYER_GLOSSARY,
+    count_words,
+    layer_panels,
+)
 from liegg.report.page.render import rendered
 from liegg.results.answers import changed_cell
 from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
@@ -238,28 +244,17 @@ def _panels(comparison: LayerComparison) -> list[Panel]:
         (name, [getattr(pair, side).invariance for pair in comparison.pairs])
         for side, name in called
     ]
-    threshold = sides[0][1][0].decision.thresholds.threshold
-    rulers = {"may be a symmetry below": threshold}
-    named = [
-        Panel(
-            f"defect δ² of {name}",
-            [
-                Series(title, [one.value for one in of], [[one.low, one.high] for one in of])
-                for side, title in called
-                for of in [[getattr(pair.directions[i], side) for pair in comparison.pairs]]
-            ],
-            rulers,
-            decades=DEFECT_DECADES,
-        )
+    named = {
+        f"defect δ² of {name}": [
+            Series(title, [one.value for one in of], [[one.low, one.high] for one in of])
+            for side, title in called
+            for of in [[getattr(pair.directions[i], side) for pair in comparison.pairs]]
+        ]
         for i, name in enumerate(comparison.motions)
-    ]
+    }
     counts = [Series(name, [float(sym.nullity) for sym in syms]) for name, syms in sides]
     smallest = [Series(name, [smallest_defect(sym) for sym in syms]) for name, syms in sides]
-    return [
-        *named,
-        Panel("number of symmetries", counts, counts=True),
-        Panel("smallest defect δ² of any motion", smallest, rulers, decades=DEFECT_DECADES),
-    ]
+    return layer_panels(named, counts, smallest, comparison.pairs[0].a.invariance)
 
 
 def _heads(comparison: LayerComparison) -> list[str]:

@@ -1,6 +1,6 @@
 """The layers of a network as one self-contained HTML page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,14 +116,28 @@ def _panels(layers: LayerSymmetries, named: Sequence[LayerDirection]) -> list[Pa
         for name, each in problems.items()
     ]
     chosen = [Series(one.name, one.values.tolist(), one.intervals.tolist()) for one in named]
-    threshold = layers[0].invariance.decision.thresholds.threshold
-    rulers = {"may be a symmetry below": threshold}
-    motions = [Panel("defect δ² of named motions", chosen, rulers, decades=DEFECT_DECADES)]
-    return [
-        *(motions if chosen else []),
-        Panel("number of symmetries", counts, counts=True),
-        Panel("smallest defect δ² of any motion", smallest, rulers, decades=DEFECT_DECADES),
-    ]
+    motions = {"defect δ² of named motions": chosen} if chosen else {}
+    return layer_panels(motions, counts, smallest, layers[0].invariance)
+
+
+def layer_panels(
+    motions: Mapping[str, Sequence[Series]],
+    counts: Sequence[Series],
+    smallest: Sequence[Series],
+    sym: Symmetries,
+) -> list[Panel]:
+    """Charts of named motions by their titles, of the number of symmetries, and of the smallest defect, with the threshold.
+
+    Args:
+        motions: defects of named motions.
+        counts: numbers of symmetries.
+        smallest: smallest defects.
+        sym: a result that holds the threshold.
+    """
+    rulers = {"may be a symmetry below": sym.decision.thresholds.threshold}
+    defects = [*motions.items(), ("smallest defect δ² of any motion", smallest)]
+    panels = [Panel(title, of, rulers, decades=DEFECT_DECADES) for title, of in defects]
+    return [*panels[:-1], Panel("number of symmetries", counts, counts=True), panels[-1]]
 
 
 def _heads(named: Sequence[LayerDirection], *, pairs: bool) -> list[str]:
