@@ -11,6 +11,7 @@ import liegg
 from liegg._utils.errors import RecordError
 from liegg.results import load_layer_errors
 from liegg.results.run_folder import only_result, write_run
+from stored import accept_changes
 
 
 def network():
@@ -55,14 +56,19 @@ def test_errors_lie_beside_another_result(found, tmp_path):
     assert load_layer_errors(tmp_path).to_dict() == found.to_dict()
 
 
-@pytest.mark.parametrize("damage", ["{", '{"format": 9}', '{"format": 1}', None])
-def test_damaged_folders_are_refused(found, tmp_path, damage):
-    found.save(tmp_path)
-    if damage is None:
-        (tmp_path / "layer-errors.json").unlink()
-    else:
-        (tmp_path / "layer-errors.json").write_text(damage)
-    with pytest.raises(RecordError):
+def test_damaged_folders_are_refused(found, tmp_path):
+    path = found.save(tmp_path) / "layer-errors.json"
+    for damage, message in (
+        ("{", "damaged"),
+        ('{"format": 9}', "format 9"),
+        ('{"format": 1}', "damaged"),
+    ):
+        path.write_text(damage)
+        accept_changes(tmp_path)
+        with pytest.raises(RecordError, match=message):
+            load_layer_errors(tmp_path)
+    path.unlink()
+    with pytest.raises(RecordError, match="missing"):
         load_layer_errors(tmp_path)
 
 

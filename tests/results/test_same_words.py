@@ -51,10 +51,10 @@ def everywhere(sym, other):
     action, error = sym.action, direction_error(sym.decision)
     if sym.nullity:
         own = (*sym.words, *sym.account.words, *words_of(action, sym.coefficients, error))
-        drawn = (motions.words_of(sym, 0), motions.words_of(sym, sym.generators[0]))
+        drawn = (motions.motion_words(sym, 0), motions.motion_words(sym, sym.generators[0]))
     else:
         own, nearest = (sym.candidates[0].words,), sym.candidates[0].coefficients
-        drawn = (motions.words_of(sym, action.matrices(nearest[None])[0]),)
+        drawn = (motions.motion_words(sym, action.matrices(nearest[None])[0]),)
     page = tuple(basis["words"][0] for basis in bases(sym, sym.to_dict()))
     verified = sym.verification.other_words[:1]
     pairs = [pair for pair in liegg.compare(sym, other).directions if pair.generator is not None]

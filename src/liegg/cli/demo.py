@@ -70,7 +70,9 @@ def demo(
         so5 = liegg.so(5)
         with tempfile.TemporaryDirectory() as place:
             overview = liegg.plot.overview(sym, so5, "so(5)")
-            figures = add_files(out, liegg.plot.save_figure(overview, Path(place) / "o5-demo"))
+            drawn = liegg.plot.save_figure(overview, Path(place) / "o5-demo")
+            add_files(out, {path.name: path.read_bytes() for path in drawn})
+        figures = [out / path.name for path in drawn]
         if json:
             paths = {"figures": [str(path) for path in figures], "report": str(page)}
             print_json(sym.to_dict() | paths)

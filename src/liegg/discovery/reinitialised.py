@@ -19,7 +19,7 @@ from liegg.discovery.analyse import analyse
 from liegg.discovery.request import Request
 from liegg.inputs.reinitialise import calibrate, draw_seed, reinitialise
 from liegg.polarization.distributed import PassOptions
-from liegg.results.account import NEAREST
+from liegg.results.account import LISTED_CANDIDATES
 from liegg.results.answer import Answer
 from liegg.results.rank_among import first_defects, is_nearly_linear
 from liegg.results.symmetries import Symmetries
@@ -60,7 +60,7 @@ def _compared(
 
     If no symmetry was found, the nearest direction is tested. The answers of the re-initialised models about named motions come with it.
     """
-    count = min(len(sym.defects), sym.nullity + NEAREST)
+    count = min(len(sym.defects), sym.nullity + LISTED_CANDIDATES)
     directions = sym.accumulated.solution.directions[:count]
     linear = request.thresholds.linear
     trusted = replace(request, run=replace(request.run, hidden="ignore"))  # it was looked at

@@ -14,8 +14,7 @@ from liegg._utils.arguments import shown
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.words.wording import coordinate_names
-from liegg.results import account
-from liegg.results.account import direction_error
+from liegg.results.account import direction_error, words_of
 from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
 from liegg.results.vector_fields import output_names
@@ -83,12 +82,12 @@ def generator_of(sym: Symmetries, which: int | Float[Tensor, "..."]) -> Float[Te
     )
 
 
-def words_of(sym: Symmetries, which: int | Float[Tensor, "..."]) -> str:
+def motion_words(sym: Symmetries, which: int | Float[Tensor, "..."]) -> str:
     """What a symmetry or a generator of the caller does; see `generator_of`."""
     if isinstance(which, int) and sym.account.words:
         return sym.account.words[which]
     row = sym.action.as_coefficients(generator_of(sym, which)[None]).to(sym.coefficients)
-    return next(iter(account.words_of(sym.action, row, direction_error(sym.decision))), "")
+    return next(iter(words_of(sym.action, row, direction_error(sym.decision))), "")
 
 
 def evenly(times: Sequence[float], values: Sequence[float]) -> tuple[list[float], list[float]]:
@@ -277,7 +276,7 @@ def as_images(signals: Float[Tensor, "k c h w"]) -> tuple[Float[Tensor, "k e h w
     return signals.mean(1, keepdim=True), f"mean of {channels} channels"
 
 
-def value_range(values: Float[Tensor, "..."]) -> tuple[float, float]:
+def data_range(values: Float[Tensor, "..."]) -> tuple[float, float]:
     """Smallest and largest value, and a range of 1 where they are equal."""
     low, high = float(values.min()), float(values.max())
     return low, high if high > low else low + 1.0

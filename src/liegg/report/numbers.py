@@ -50,6 +50,19 @@ def angle(radians: float | None) -> str:
     return "0°" if degrees < 1e-9 else f"{number(degrees, 2)}°"
 
 
+def with_interval(
+    value: float | None, low: float | None, high: float | None, digits: int = 3
+) -> str:
+    """A number and its interval, if it has one.
+
+    >>> with_interval(0.25, 0.2, 0.3), with_interval(0.25, math.nan, math.nan)
+    ('0.25 (0.2 – 0.3)', '0.25')
+    """
+    known = low is not None and high is not None and math.isfinite(low + high)
+    ends = f" ({number(low, digits)} – {number(high, digits)})" if known else ""
+    return f"{number(value, digits)}{ends}"
+
+
 def nice_steps(low: float | int, high: float | int, count: int = 6) -> list[float]:
     """Round numbers at equal distances inside an interval, at most about `count`.
 

@@ -25,7 +25,7 @@ _HOME = {
     "Symmetries": "liegg.results.symmetries",
     "Verification": "liegg.results.verification",
     "load_group": "liegg.results.group_storage",
-    "load_layer_errors": "liegg.results.layer_errors_storage",
+    "load_layer_errors": "liegg.results.layer_storage",
     "load_layers": "liegg.results.layer_storage",
     "rank_among": "liegg.results.rank_among",
     "with_verification": "liegg.results.verified",

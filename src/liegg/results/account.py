@@ -16,11 +16,10 @@ from liegg.decision.decide import Decision
 from liegg.decision.grades import GRADES
 from liegg.polarization.memory import readable
 from liegg.results.accumulated import Accumulated
-from liegg.results.naming import OWN_DEFECTS, coefficients_within
-from liegg.results.on_output import on_output
+from liegg.results.naming import NAMED_DEFECT_FACTOR, coefficients_within, on_output
 from liegg.spectrum.spectrum import Spectrum, symmetry_bias
 
-NEAREST = 3
+LISTED_CANDIDATES = 3
 """Directions after the last symmetry that are listed and described."""
 
 EQUAL_DEFECTS = 1e-6
@@ -106,7 +105,7 @@ def account_of(
     """
     solution, nullity = accumulated.solution, decision.nullity
     tolerance = decision.thresholds.trivial_tolerance
-    near = solution.directions[nullity : nullity + NEAREST]
+    near = solution.directions[nullity : nullity + LISTED_CANDIDATES]
     error = direction_error(decision)
     candidates = tuple(
         Candidate(
@@ -175,7 +174,7 @@ def _readable(
 def _grade_among(defect: float, found: list[float], decision: Decision) -> str:
     """Grade of a direction in the span of the symmetries: the worst of those whose defect is the first not below its own.
 
-    A rounded generator may leave the span a little. Up to `OWN_DEFECTS` times their largest defect, or the threshold, it has the
+    A rounded generator may leave the span a little. Up to `NAMED_DEFECT_FACTOR` times their largest defect, or the threshold, it has the
     worst of their grades; above, it is weak.
     """
     own = max(defect, decision.floor) * (1 - EQUAL_DEFECTS)
@@ -184,7 +183,7 @@ def _grade_among(defect: float, found: list[float], decision: Decision) -> str:
     above = [value for value in lifted if value >= own]
     if above:
         return worst(decision.grades[i] for i, value in enumerate(lifted) if value == min(above))
-    is_near = defect <= max(OWN_DEFECTS * max(lifted), decision.thresholds.threshold)
+    is_near = defect <= max(NAMED_DEFECT_FACTOR * max(lifted), decision.thresholds.threshold)
     return worst(decision.grades[: len(found)]) if is_near else "weak"
 
 

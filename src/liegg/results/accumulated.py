@@ -20,7 +20,7 @@ from liegg.spectrum.defects import Bottom, Defects, defect_of
 SQUARED_FLOOR = 1e-13
 """Defect below which squared rows of the blocks show their own rounding; all that is known is that it is below."""
 
-SPAN_TOLERANCE = 1e-10
+MOVING_SHARE = 1e-10
 """Share of the largest squared motion in a span below which a direction of it does not move the data."""
 
 
@@ -108,7 +108,7 @@ class Accumulated:
         parts = h.unflatten(1, (-1, len(self.displacement.block)))
         motion = (parts @ self.displacement.block).flatten(1) @ h.mT
         squares, axes = torch.linalg.eigh(motion)
-        moving = squares > SPAN_TOLERANCE * squares[-1].clamp_min(torch.finfo(h.dtype).tiny)
+        moving = squares > MOVING_SHARE * squares[-1].clamp_min(torch.finfo(h.dtype).tiny)
         if not bool(moving.any()) or self.solution.sensitivity <= 0:
             return 0.0
         whiten = axes[:, moving] / squares[moving].sqrt()

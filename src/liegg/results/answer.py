@@ -1,10 +1,9 @@
 """The answer to a question about a named motion: is the model invariant to rotation, and how far?"""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -15,7 +14,7 @@ from liegg.results.json_values import json_values
 HOLDS = 0.05
 """Share of the output's variance, and of the predictions, up to which a motion changes nothing."""
 
-CLEARLY = 0.05
+CLEAR_P = 0.05
 """Largest p value of a clear difference from re-initialised models."""
 
 
@@ -175,7 +174,7 @@ class Answer:
             return None
         rank = 1 + sum(value <= self.defect for value in below)
         values = {"draws": len(below), "p": rank / (1 + len(below))}
-        if values["p"] <= CLEARLY:
+        if values["p"] <= CLEAR_P:
             return Diagnosis.CLEARLY_BETTER_THAN_UNTRAINED(**values)
         if rank == 1:
             return Diagnosis.BETTER_THAN_UNTRAINED(**values)
@@ -258,50 +257,3 @@ class Answer:
 
     def __repr__(self) -> str:
         return f"Answer({self.sentence!r})"
-
-
-def answer_from_dict(record: dict[str, Any]) -> Answer:
-    """Read what `Answer.to_dict` wrote."""
-    record = {"of_data": False} | record  # results of earlier versions lack it
-    values = {field.name: record[field.name] for field in fields(Answer)}
-    finite = values["finite"]
-    return Answer(
-        **values
-        | {
-            "coefficients": _array(values["coefficients"]),
-            "defect": _number(values["defect"]),
-            "interval": tuple(map(_number, values["interval"])),
-            "effect": _number(values["effect"]),
-            "untrained": tuple(map(_number, values["untrained"])),
-            "finite": None if finite is None else _finite(finite),
-        }
-    )
-
-
-def _finite(record: dict[str, Any]) -> FiniteChange:
-    record = {"times": None} | record  # the first results with answers lack it
-    values = {field.name: record[field.name] for field in fields(FiniteChange)}
-    for name, value in values.items():
-        if isinstance(value, list) and name not in ("shown", "predictions"):
-            values[name] = _array(value, missing=math.inf)
-    share, predictions = values["share"], values["predictions"]
-    values["share"] = None if share is None else Share(**share)
-    for name in ("amount", "random_amount", "radius"):
-        values[name] = math.inf if values[name] is None else values[name]
-    values["shown"] = tuple(values["shown"])
-    values["predictions"] = (
-        None if predictions is None else torch.tensor(predictions, dtype=torch.int64)
-    )
-    return FiniteChange(**values)
-
-
-def _array(values: list[Any], missing: float = math.nan) -> Tensor:
-    """A list of numbers, or of lists of them; null is a number that JSON does not have."""
-    if values and isinstance(values[0], list):
-        return torch.stack([_array(row, missing) for row in values])
-    numbers = [missing if value is None else value for value in values]
-    return torch.tensor(numbers, dtype=torch.float64)
-
-
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value

@@ -4,8 +4,8 @@ import math
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.text import percent_digits, percentage
-from liegg.results.answer import Answer
-from liegg.results.tables import Column, leading, table_width, wrapped
+from liegg.results.answer import Answer, FiniteChange
+from liegg.results.tables import Column, leading, table_width, with_interval, wrapped
 
 
 class Answers(tuple[Answer, ...]):
@@ -51,7 +51,7 @@ def _table(answers: Answers, width: int) -> list[str]:
     changed = "predictions changed" if classes else "output changed"
     columns = [
         Column("motion", [one.name for one in answers], words=True),
-        Column("size", [_size(one) for one in answers]),
+        Column("size", [_size(one.finite) for one in answers]),
         Column(changed, [changed_cell(one) for one in answers]),
         Column("random", [_random(one) for one in answers]),
         Column("verdict", [str(one.verdict).split(",")[0] for one in answers]),
@@ -61,8 +61,8 @@ def _table(answers: Answers, width: int) -> list[str]:
     return leading(columns, width)
 
 
-def _size(answer: Answer) -> str:
-    return "" if answer.finite is None else answer.finite.size_in_words().removeprefix("by ")
+def _size(finite: FiniteChange | None) -> str:
+    return "" if finite is None else finite.size_in_words().removeprefix("by ")
 
 
 def changed_cell(answer: Answer, *, otherwise: str = "") -> str:
@@ -88,21 +88,7 @@ def _random(answer: Answer) -> str:
 
 
 def _defect(answer: Answer) -> str:
-    if answer.grade == "exact":
-        return "0"
-    return number_cell(answer.defect, *answer.interval)
-
-
-def number_cell(value: float, low: float, high: float) -> str:
-    """A number with its interval; empty if it is not known.
-
-    >>> number_cell(0.61, 0.54, 0.71), number_cell(0.61, math.nan, math.nan)
-    ('0.61 (0.54 to 0.71)', '0.61')
-    """
-    if not math.isfinite(value):
-        return ""
-    ends = f" ({low:.2g} to {high:.2g})" if math.isfinite(low) else ""
-    return f"{value:.2g}{ends}"
+    return "0" if answer.grade == "exact" else with_interval(answer.defect, *answer.interval)
 
 
 def _untrained(answer: Answer) -> str:

@@ -12,7 +12,7 @@ from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark, plural
 from liegg.results.json_values import json_values
 from liegg.results.paired_answer import PairedAnswer
-from liegg.results.tables import as_html, value_range
+from liegg.results.tables import as_html, value_range, with_interval
 
 OUTPUT_DIFFERENCE = 0.1
 """Relative difference above which output generators differ, unless uncertainties explain more."""
@@ -112,8 +112,34 @@ class Side:
     of_data: bool = False
 
 
+class SideBySide:
+    """What comparisons share: the names of two models, and a table."""
+
+    names: tuple[str, str]
+
+    @property
+    def both(self) -> dict[str, str]:
+        """The names, for a template."""
+        return dict(zip(("first", "second"), self.names, strict=True))
+
+    def named(self, side: str) -> str:
+        """Name of the first model for `"a"`, of the second for `"b"`."""
+        return dict(zip("ab", self.names, strict=True)).get(side, side)
+
+    def table(self) -> str:
+        """What `print` shows."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        """The table for notebooks, with its columns aligned."""
+        return as_html(self)
+
+
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Comparison:
+class Comparison(SideBySide):
     """Symmetries of two models, side by side; printed as a table.
 
     Attributes:
@@ -191,10 +217,6 @@ class Comparison:
         found = "; ".join(self.remarks) + "."
         return " ".join([*(answer.sentence for answer in self.answers[:1]), found])
 
-    def named(self, side: str) -> str:
-        """Name of the first model for `"a"`, of the second for `"b"`."""
-        return dict(zip("ab", self.names, strict=True)).get(side, side)
-
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values; NaN and infinities become null."""
         return json_values(self) | {
@@ -215,10 +237,6 @@ class Comparison:
 
         return write_comparison(self, path, title=title)
 
-    def _repr_html_(self) -> str:
-        """The table for notebooks, with its columns aligned."""
-        return as_html(self)
-
     def table(self, *, width: int | None = None) -> str:
         """What `print` shows.
 
@@ -228,9 +246,6 @@ class Comparison:
         from liegg.results.comparison_text import table
 
         return table(self, width=width)
-
-    def __str__(self) -> str:
-        return self.table()
 
     def __repr__(self) -> str:
         return (
@@ -256,7 +271,7 @@ def _shared(comparison: Comparison) -> Remark:
             only_b=comparison.only_b,
             a=a.algebra,
             b=b.algebra,
-            **_both(comparison),
+            **comparison.both,
         )
     one, other = comparison.names
     larger, smaller, whole, part = (one, other, a, b) if comparison.only_a else (other, one, b, a)
@@ -294,7 +309,7 @@ def _nothing_shared(comparison: Comparison) -> list[Remark]:
     if a.nullity and b.nullity:
         angle = math.degrees(float(comparison.angles[0]))
         found = [
-            Diagnosis.NOTHING_SHARED(a=_algebra(a), b=_algebra(b), angle=angle, **_both(comparison))
+            Diagnosis.NOTHING_SHARED(a=_algebra(a), b=_algebra(b), angle=angle, **comparison.both)
         ]
     else:
         one, other, side = (*comparison.names, a) if a.nullity else (*comparison.names[::-1], b)
@@ -317,11 +332,6 @@ def _nothing_shared(comparison: Comparison) -> list[Remark]:
     return found
 
 
-def _both(comparison: Comparison) -> dict[str, str]:
-    """The names of the models, for a template."""
-    return dict(zip(("first", "second"), comparison.names, strict=True))
-
-
 def _nearest(comparison: Comparison) -> list[Remark]:
     """How near the nearest candidates come."""
     overall = comparison.overall
@@ -329,7 +339,7 @@ def _nearest(comparison: Comparison) -> list[Remark]:
         return []
     closer = comparison.named(overall.smaller)
     return [
-        Diagnosis.NEAREST_CANDIDATES(a=_value(overall.a), b=_value(overall.b), **_both(comparison)),
+        Diagnosis.NEAREST_CANDIDATES(a=_value(overall.a), b=_value(overall.b), **comparison.both),
         Diagnosis.CLEARLY_CLOSER(model=closer) if closer else Diagnosis.NOT_CLEARLY_CLOSER(),
     ]
 
@@ -350,16 +360,16 @@ def _amount(comparison: Comparison) -> list[Remark]:
     if (ratio := overall.ratio) is None:
         return [Diagnosis.AMOUNT_UNKNOWN(where=where)]
     if math.isnan(ratio[1]):
-        return [Diagnosis.MEANS_ONLY(where=where, a=_value(a), b=_value(b), **_both(comparison))]
+        return [Diagnosis.MEANS_ONLY(where=where, a=_value(a), b=_value(b), **comparison.both)]
     value, low, high = ratio
     if overall.smaller == "b":
         value, low, high = 1 / value, 1 / high, 1 / low
-    times = {"where": where, "adjective": adjective, "ratio": _interval(value, low, high)}
+    times = {"where": where, "adjective": adjective, "ratio": with_interval(value, low, high)}
     if overall.smaller:
         return [Diagnosis.MORE_SYMMETRIC(model=comparison.named(overall.smaller), **times)]
     clear = [pair.smaller for pair in comparison.directions if pair.found_in == "both"]
     return [
-        Diagnosis.NOT_MORE_SYMMETRIC(**times, **_both(comparison)),
+        Diagnosis.NOT_MORE_SYMMETRIC(**times, **comparison.both),
         *(
             Diagnosis.MORE_SYMMETRIC_ON_SOME(
                 model=comparison.named(side), count=clear.count(side), shared=comparison.shared
@@ -381,13 +391,7 @@ def _adjective(comparison: Comparison) -> str:
     return "invariant" if comparison.question == "invariance" else "equivariant"
 
 
-def _interval(value: float, low: float, high: float) -> str:
-    return "{:g} ({:g} to {:g})".format(*(float(f"{one:.2g}") for one in (value, low, high)))
-
-
 def _value(measured: Measured) -> str:
-    if math.isnan(measured.low):
-        return f"{measured.value:.2g}"
-    return (
-        "0, exactly" if measured.exact else _interval(measured.value, measured.low, measured.high)
-    )
+    if measured.exact and not math.isnan(measured.low):
+        return "0, exactly"
+    return with_interval(measured.value, measured.low, measured.high)

@@ -3,7 +3,8 @@
 import math
 
 from liegg._utils.diagnoses import plural
-from liegg.results import paired_answers_text
+from liegg.results.answer import Answer
+from liegg.results.answers import changed_cell
 from liegg.results.comparison import SAME_SPAN, Comparison, Measured, PairedDefect, Side
 from liegg.results.tables import (
     TABLE_LINES,
@@ -11,8 +12,10 @@ from liegg.results.tables import (
     decimal,
     fitted,
     interval,
+    leading,
     table_width,
     value_range,
+    with_interval,
     without_middle,
     wrapped,
 )
@@ -44,8 +47,33 @@ def table(comparison: Comparison, *, width: int | None = None) -> str:
 
 def _opening(comparison: Comparison, width: int) -> tuple[str, ...]:
     """The first lines: the named motions, and what the comparison shows, in plain words."""
-    answers = paired_answers_text.lines(comparison.answers, comparison.names, width)
-    return (*answers, *([""] if answers else []), f"{'; '.join(comparison.remarks)}.")
+    found = f"{'; '.join(comparison.remarks)}."
+    if not comparison.answers:
+        return (found,)
+    motions = leading(_motions(comparison), width)
+    return (*wrapped([comparison.answers[0].sentence], width), "", *motions, "", found)
+
+
+def _motions(comparison: Comparison) -> list[Column]:
+    """The named motions in both models."""
+    (first, second), answers = comparison.names, comparison.answers
+    ratios = [one.ratio for one in answers]
+    return [
+        Column("motion", [one.name for one in answers], words=True),
+        Column(first, [_changed(one.a) for one in answers]),
+        Column(second, [_changed(one.b) for one in answers]),
+        Column("clearly less", [comparison.named(one.smaller) or "neither" for one in answers]),
+        Column(
+            f"δ² in {second} over {first}",
+            [with_interval(one.value, one.low, one.high) for one in ratios],
+        ),
+    ]
+
+
+def _changed(answer: Answer) -> str:
+    """What a motion changes; its defect if nothing was moved."""
+    defect = with_interval(answer.defect, math.nan, math.nan)
+    return changed_cell(answer, otherwise=f"δ² {defect}" if defect else "")
 
 
 def _side(side: Side) -> str:

@@ -145,8 +145,3 @@ def _field(name: str, value: Any) -> Any:
     if isinstance(value, list):
         return tuple(value) if name.endswith("kinds") else tuple(map(float, value))
     return float(value) if isinstance(value, str) and name not in TEXTS else value
-
-
-def has_group(folder: Path) -> bool:
-    """Whether a folder holds a stored group."""
-    return storage.holds(folder, GROUP_FILES[0])

@@ -1,10 +1,17 @@
-"""Records as JSON values."""
+"""Records as JSON values, and back."""
 
 import math
+from collections.abc import Collection
 from dataclasses import fields, is_dataclass
-from typing import Any
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
+import torch
+from jaxtyping import AbstractArray, Int
 from torch import Tensor
+
+from liegg._utils.diagnoses import Remark, remark_from_dict
 
 
 def json_values(value: Any) -> Any:
@@ -25,3 +32,69 @@ def json_values(value: Any) -> Any:
     if isinstance(value, str):
         return str(value)
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def from_json(kind: Any, value: Any, *, infinite: Collection[str] = ()) -> Any:
+    """What `json_values` wrote, as the type that an annotation names: a record, a tuple, a tensor, a remark, a number.
+
+    A null in place of a number was NaN or infinite: in tensors it becomes infinity, elsewhere NaN. Tensors and records that
+    are already made are taken as they are, other keys than a record's fields are ignored, and fields that are missing keep
+    their defaults.
+
+    Args:
+        kind: the type.
+        value: JSON values.
+        infinite: fields of records in which a null was infinity.
+
+    Examples:
+        >>> from liegg.results.tower import Level
+        >>> stored = {
+        ...     "grade": "weak",
+        ...     "dimension": 1,
+        ...     "name": "R",
+        ...     "confident": True,
+        ...     "largest": 0.1,
+        ... }
+        >>> from_json(tuple[Level, ...], [stored | {"effect": None}])[0].effect
+        nan
+    """
+    if isinstance(value, Tensor):
+        return value
+    if get_origin(kind) in (Union, UnionType):
+        inner = next(one for one in get_args(kind) if one is not NoneType)
+        return None if value is None else from_json(inner, value, infinite=infinite)
+    if get_origin(kind) is tuple:
+        inner = get_args(kind)[0]  # all entries of a tuple have one type
+        return tuple(from_json(inner, entry, infinite=infinite) for entry in value)
+    if kind is float:
+        return math.nan if value is None else value
+    if kind is Remark:
+        return remark_from_dict(value)
+    if isinstance(kind, type) and issubclass(kind, AbstractArray):
+        dtype = torch.int64 if kind.dtype is Int else torch.float64
+        return torch.tensor(_filled(value), dtype=dtype)
+    if not is_dataclass(kind) or not isinstance(value, dict):
+        return value
+    given = value | {name: _filled(value[name]) for name in infinite if name in value}
+    record: Any = kind
+    return record(
+        **{
+            name: from_json(hint, given[name], infinite=infinite)
+            for name, hint in _hints(kind).items()
+            if name in given
+        }
+    )
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    """The types of a record's fields."""
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
+
+
+def _filled(value: Any) -> Any:
+    """Numbers, or nested lists of them, with infinity for null."""
+    if isinstance(value, list):
+        return [_filled(entry) for entry in value]
+    return math.inf if value is None else value

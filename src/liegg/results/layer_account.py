@@ -9,7 +9,7 @@ from liegg._utils.text import root_percent
 from liegg.results.layers import LayerDirection, LayerResult, LayerSymmetries, smallest_defect
 from liegg.results.symmetries import Symmetries
 
-MENTIONED = 3
+MENTIONED_LAYERS = 3
 """Layers that gain or lose symmetries, and are named."""
 
 CONTINUED = frozenset(
@@ -89,7 +89,7 @@ def _invariance(result: LayerSymmetries, layers: Sequence[LayerResult]) -> list[
         "model": result.model,
         "layer": label(layers[first]),
         "count": counts[first],
-        "name": _named(layers[first].invariance),
+        "name": algebra_in_brackets(layers[first].invariance),
     }
     start = (
         Diagnosis.LAYERS_ARISE(place=first + 1, total=len(layers), **values)
@@ -111,7 +111,10 @@ def _changes(layers: Sequence[LayerResult], counts: Sequence[int], first: int) -
         else:
             gains.append(Diagnosis.LAYER_GAINS(layer=layer, more=now - before, count=now))
     if losses or gains:
-        return [*losses[:MENTIONED], *gains[: MENTIONED - len(losses[:MENTIONED])]]
+        return [
+            *losses[:MENTIONED_LAYERS],
+            *gains[: MENTIONED_LAYERS - len(losses[:MENTIONED_LAYERS])],
+        ]
     if first == len(layers) - 1:
         return [Diagnosis.LAYER_IS_LAST()]
     return [Diagnosis.LAYERS_KEEP(count=counts[first])]
@@ -128,11 +131,11 @@ def _equivariance(layers: Sequence[LayerResult]) -> list[Remark]:
     counts = [sym.nullity for _, sym in tested]
     if not any(counts):
         return [Diagnosis.LAYERS_NOT_EQUIVARIANT()]
-    values = {"count": counts[0], "name": _named(tested[0][1])}
+    values = {"count": counts[0], "name": algebra_in_brackets(tested[0][1])}
     lost = next((i for i in range(1, len(counts)) if counts[i] < counts[i - 1]), None)
     if not counts[0]:
         first = next(i for i, count in enumerate(counts) if count)
-        values = {"count": counts[first], "name": _named(tested[first][1])}
+        values = {"count": counts[first], "name": algebra_in_brackets(tested[first][1])}
         return [Diagnosis.LAYERS_EQUIVARIANT_LATER(layer=label(tested[first][0]), **values)]
     if lost is None:
         return [Diagnosis.LAYERS_EQUIVARIANT(**values)]
@@ -141,7 +144,7 @@ def _equivariance(layers: Sequence[LayerResult]) -> list[Remark]:
         Diagnosis.LAYERS_EQUIVARIANT_UNTIL(
             last=label(before[0]),
             count=counts[lost - 1],
-            name=_named(before[1]),
+            name=algebra_in_brackets(before[1]),
             layer=label(tested[lost][0]),
             lost=counts[lost - 1] - counts[lost],
         )
@@ -156,7 +159,8 @@ def along_remarks(result: LayerSymmetries, direction: LayerDirection) -> list[Re
         direction: the defect of the motion in every layer.
     """
     values = direction.values.tolist()
-    floor = [0.0 if one is None else one.decision.floor for one in _problems(result, direction)]
+    problems = [layer.problem(direction.of) for layer in result]
+    floor = [0.0 if one is None else one.decision.floor for one in problems]
     known = [i for i, layer in enumerate(result) if not layer.same and not math.isnan(values[i])]
     if not known:
         return [Diagnosis.LAYERS_DO_NOT_MOVE(name=direction.name)]
@@ -184,10 +188,6 @@ def along_remarks(result: LayerSymmetries, direction: LayerDirection) -> list[Re
     return found
 
 
-def _problems(result: LayerSymmetries, direction: LayerDirection) -> list[Symmetries | None]:
-    return [layer.problem(direction.of) for layer in result]
-
-
 def _ratio(values: Sequence[float], before: int, after: int) -> float:
     """Logarithm of the ratio of two defects; infinite if one is 0."""
     if values[before] <= 0 or values[after] <= 0:
@@ -205,6 +205,6 @@ def _is_clear(direction: LayerDirection, before: int, after: int, *, sign: int) 
     return math.isnan(high) or math.isnan(low) or high < low
 
 
-def _named(sym: Symmetries) -> str:
+def algebra_in_brackets(sym: Symmetries) -> str:
     """The name of an algebra in brackets; empty if it has none."""
     return f" ({sym.name})" if sym.nullity and sym.identification.known else ""

@@ -8,12 +8,11 @@ from typing import Any
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark, plural
 from liegg._utils.text import root_percent
-from liegg.results.comparison import Measured, PairedDefect
+from liegg.results.comparison import Measured, PairedDefect, SideBySide
 from liegg.results.json_values import json_values
-from liegg.results.layer_account import sentences
+from liegg.results.layer_account import algebra_in_brackets, sentences
 from liegg.results.layers import LayerDirection, LayerResult, LayerSymmetries, smallest_defect
 from liegg.results.symmetries import Symmetries
-from liegg.results.tables import as_html
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +78,7 @@ class LayerPair:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LayerComparison:
+class LayerComparison(SideBySide):
     """Symmetries of the layers of two networks side by side; printed as a table.
 
     Attributes:
@@ -95,11 +94,6 @@ class LayerComparison:
     pairs: tuple[LayerPair, ...]
     notes: tuple[Remark, ...] = ()
     names: tuple[str, str] = ("a", "b")
-
-    @property
-    def both(self) -> dict[str, str]:
-        """The names, for a template."""
-        return dict(zip(("first", "second"), self.names, strict=True))
 
     @property
     def only_a(self) -> tuple[str, ...]:
@@ -179,14 +173,15 @@ class LayerComparison:
 
         return write_layer_comparison(self, path, title=title)
 
-    def _repr_html_(self) -> str:
-        """The table for notebooks, with its columns aligned."""
-        return as_html(self)
+    def table(self, *, width: int | None = None) -> str:
+        """What `print` shows.
 
-    def __str__(self) -> str:
+        Args:
+            width: columns of a line, from 60 to 200; those of the terminal by default, 120 if there is none.
+        """
         from liegg.results.layer_comparison_text import table
 
-        return table(self)
+        return table(self, width=width)
 
     def __repr__(self) -> str:
         return (
@@ -262,5 +257,4 @@ def _along(comparison: LayerComparison, i: int) -> list[Remark]:
 
 def _found(sym: Symmetries) -> str:
     """The number of symmetries, and their algebra if it has a name."""
-    name = f" ({sym.name})" if sym.nullity and sym.identification.known else ""
-    return f"{plural(sym.nullity, 'symmetry')}{name}"
+    return f"{plural(sym.nullity, 'symmetry')}{algebra_in_brackets(sym)}"

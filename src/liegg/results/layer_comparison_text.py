@@ -1,13 +1,11 @@
 """A comparison of layers as a table for a terminal."""
 
-import math
-
 from liegg._utils.diagnoses import plural
 from liegg.results.comparison import Measured
 from liegg.results.layer_comparison import LayerComparison
 from liegg.results.layers import LayerResult, LayerSymmetries, smallest_defect
-from liegg.results.layers_text import with_interval
-from liegg.results.tables import Column, decimal, fitted, table_width, wrapped
+from liegg.results.layers_text import defect_cell
+from liegg.results.tables import Column, decimal, framed, table_width
 
 
 def table(comparison: LayerComparison, *, width: int | None = None) -> str:
@@ -17,7 +15,6 @@ def table(comparison: LayerComparison, *, width: int | None = None) -> str:
         comparison: the result of `liegg.compare` for two results of `discover_layers`.
         width: columns of a line, from 60 to 200; those of the terminal by default.
     """
-    width = table_width(width)
     first, second = comparison.names
     lines = [
         comparison.sentence,
@@ -27,13 +24,7 @@ def table(comparison: LayerComparison, *, width: int | None = None) -> str:
         "",
     ]
     notes = [f"  note: {note}" for note in comparison.notes]
-    return "\n".join(
-        [
-            *wrapped(lines, width),
-            *fitted(_columns(comparison), width),
-            *wrapped([""] * bool(notes) + notes, width),
-        ]
-    )
+    return framed(lines, _columns(comparison), notes, table_width(width))
 
 
 def _columns(comparison: LayerComparison) -> list[Column]:
@@ -52,11 +43,10 @@ def _columns(comparison: LayerComparison) -> list[Column]:
             columns.append(Column(f"δ² in {name}", smallest, ">"))
     for i, motion in enumerate(comparison.motions):
         named = [pair.directions[i] for pair in pairs]
-        sides = {"a": first, "b": second, "": "–"}
         columns += [
             Column(f"{motion} in {first}", [_value(one.a) for one in named], ">"),
             Column(f"in {second}", [_value(one.b) for one in named], ">"),
-            Column("smaller", [sides[one.smaller] for one in named]),
+            Column("smaller", [comparison.named(one.smaller) or "–" for one in named]),
         ]
     return columns
 
@@ -69,8 +59,7 @@ def count_of(layer: LayerResult) -> str:
 def _value(measured: Measured) -> str:
     if measured.exact:
         return "0"
-    low, high = (math.nan, math.nan) if math.isnan(measured.low) else (measured.low, measured.high)
-    return with_interval(measured.value, low, high)
+    return defect_cell(measured.value, measured.low, measured.high)
 
 
 def _side(result: LayerSymmetries) -> str:

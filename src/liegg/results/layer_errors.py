@@ -1,18 +1,17 @@
 """Which layer breaks a symmetry: the equivariance error that each layer adds under one motion."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Remark
-from liegg._utils.errors import ArgumentError
 from liegg._utils.text import percentage
 from liegg.actions import Action
 from liegg.results.json_values import json_values
-from liegg.results.tables import as_html, table_width
+from liegg.results.layers import LayerSequence
+from liegg.results.tables import table_width
 
 Role = Literal[
     "convolution", "pooling", "padding", "nonlinearity", "normalisation", "linear", "block", "other"
@@ -118,7 +117,7 @@ class LayerError:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class LayerErrors:
+class LayerErrors(LayerSequence[LayerError]):
     """The equivariance errors of the layers of a network under one motion, first layer first.
 
     Attributes:
@@ -144,11 +143,6 @@ class LayerErrors:
     floor: float
     layers: tuple[LayerError, ...]
     notes: tuple[Remark, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the layers."""
-        return tuple(layer.name for layer in self.layers)
 
     @property
     def single(self) -> tuple[LayerError, ...]:
@@ -214,39 +208,18 @@ class LayerErrors:
             f"what all layers add). By cause: {causes}.{rest}"
         )
 
-    def __iter__(self) -> Iterator[LayerError]:
-        return iter(self.layers)
-
-    def __len__(self) -> int:
-        return len(self.layers)
-
-    @checked()
-    def __getitem__(self, which: int | str) -> LayerError:
-        if not isinstance(which, str):
-            if -len(self) <= which < len(self):
-                return self.layers[which]
-            raise ArgumentError(f"there is no layer {which}: {len(self)} were measured.")
-        for layer in self.layers:
-            if layer.name == which:
-                return layer
-        raise ArgumentError(f"no layer {which!r} was measured; there are {', '.join(self.names)}.")
-
     def to_dict(self) -> dict[str, Any]:
         """The complete result, as JSON values; NaN becomes null."""
-        return {
-            "motion": self.motion,
-            "size": self.size,
-            "unit": self.unit,
-            "model": self.model,
-            "action": self.action.settings(),
-            "samples": self.samples,
-            "output": json_values(self.output),
-            "floor": self.floor,
-            "by_cause": json_values(self.by_cause()),
-            "explained": self.explained,
-            "layers": [layer.to_dict() for layer in self.layers],
-            "notes": list(self.notes),
-        }
+        plain = ("motion", "size", "unit", "model", "samples", "output", "floor", "explained")
+        return json_values(
+            {name: getattr(self, name) for name in plain}
+            | {
+                "action": self.action.settings(),
+                "by_cause": self.by_cause(),
+                "layers": self.layers,
+                "notes": self.notes,
+            }
+        )
 
     @property
     def amount(self) -> str:
@@ -256,7 +229,7 @@ class LayerErrors:
     @checked()
     def save(self, folder: str | Path) -> Path:
         """Write the errors into a folder, which is created if needed; `liegg.load` reads them back."""
-        from liegg.results.layer_errors_storage import save_layer_errors
+        from liegg.results.layer_storage import save_layer_errors
 
         return save_layer_errors(self, folder)
 
@@ -279,17 +252,10 @@ class LayerErrors:
 
         return "\n".join(lines(self, table_width(width)))
 
-    def __str__(self) -> str:
-        return self.table()
-
     def __repr__(self) -> str:
         return (
             f"LayerErrors({self.motion} by {self.amount}, {len(self)} layers, model={self.model!r})"
         )
-
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        return as_html(self)
 
 
 def amount(size: float, unit: str) -> str:

@@ -6,7 +6,7 @@ from liegg._utils.text import percentage
 from liegg.results.layer_errors import LayerError, LayerErrors
 from liegg.results.tables import Column, leading, wrapped
 
-SHOWN = 12
+SHOWN_LAYERS = 12
 """Most layers in the printed table."""
 
 LONGEST_NAME = 22
@@ -21,7 +21,7 @@ def lines(result: LayerErrors, width: int) -> list[str]:
         width: columns, 60 or more.
     """
     notes = wrapped([f"note: {note}" for note in result.notes], width)
-    rest = len(result) - min(SHOWN, len(result))
+    rest = len(result) - min(SHOWN_LAYERS, len(result))
     return [
         *wrapped([result.sentence], width),
         "",
@@ -35,7 +35,7 @@ def lines(result: LayerErrors, width: int) -> list[str]:
 def _columns(result: LayerErrors) -> list[Column]:
     """The layers that add most, in the order of the network."""
     weights = {layer.name: (layer.weight, layer.added, layer.total) for layer in result}
-    shown = sorted(result, key=lambda layer: weights[layer.name], reverse=True)[:SHOWN]
+    shown = sorted(result, key=lambda layer: weights[layer.name], reverse=True)[:SHOWN_LAYERS]
     names = {layer.name for layer in shown}
     layers = [layer for layer in result if layer.name in names]
 

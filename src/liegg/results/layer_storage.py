@@ -1,4 +1,4 @@
-"""Layers on disk: one index, and the arrays of every layer and problem."""
+"""Layers on disk: one index, and the arrays of every layer and problem. Layer errors: one JSON file."""
 
 import json
 from pathlib import Path
@@ -7,23 +7,31 @@ from typing import Any, NamedTuple, get_args
 from torch import Tensor
 
 from liegg._utils.arguments import checked
-from liegg._utils.diagnoses import remark_from_dict, stored_remark
+from liegg._utils.diagnoses import stored_remark
 from liegg._utils.errors import RecordError
-from liegg._utils.file_set import Manifest, is_plain, read_manifest, write_files
+from liegg._utils.file_set import is_plain
 from liegg.actions import Action, action_from_settings
 from liegg.results import storage
-from liegg.results.layers import LayerResult, LayerSymmetries, Problem
+from liegg.results.json_values import from_json
+from liegg.results.layer_errors import LayerErrors
+from liegg.results.layers import LayerSymmetries, Problem
 from liegg.results.record import from_record, to_record
 from liegg.results.symmetries import Symmetries
 
 LAYERS_FORMAT = 3
 """Version of the layout of stored layers."""
 
-OLDER_FORMATS = (1, 2)
+OLDER_LAYER_FORMATS = (1, 2)
 """Versions that can be read; they keep every result in a folder of its own, and in version 1 notes are plain text."""
 
 LAYER_FILES = ("layers.json", "layers.safetensors")
 """What stored layers consist of."""
+
+ERRORS_FORMAT = 1
+"""Version of the layout of stored layer errors."""
+
+ERRORS_FILE, ERRORS_PAGE = "layer-errors.json", "layer-errors.html"
+"""What stored layer errors consist of, and the page beside them."""
 
 
 @checked()
@@ -41,8 +49,7 @@ def save_layers(result: LayerSymmetries, folder: str | Path) -> Path:
     Raises:
         RecordError: the folder cannot be written to, or holds other things under these names.
     """
-    listed = read_manifest(Path(folder)) if Path(folder).is_dir() else None
-    return write_files(folder, layer_files(result), keep=(listed or Manifest()).files)
+    return storage.add_files(folder, layer_files(result))
 
 
 def layer_files(result: LayerSymmetries) -> dict[str, bytes]:
@@ -103,8 +110,8 @@ def load_layers(
     given = _Given(action, output_action)
     with storage.damage_named(folder, "a folder of stored layers", "result.save(...)"):
         index = json.loads(storage.read_stored(folder, LAYER_FILES[:1])[LAYER_FILES[0]])
-        storage.check_format(folder, index["format"], LAYERS_FORMAT, OLDER_FORMATS)
-        if index["format"] in OLDER_FORMATS:
+        storage.check_format(folder, index["format"], LAYERS_FORMAT, OLDER_LAYER_FORMATS)
+        if index["format"] in OLDER_LAYER_FORMATS:
             return _assemble(index, _results_in_folders(index, folder, given), given)
         index, arrays = storage.read_pair(folder, LAYER_FILES)
         parts: list[dict[str, Tensor]] = [{} for _ in index["results"]]
@@ -117,11 +124,6 @@ def load_layers(
             for one in records
         )
         return _assemble(index, dict(enumerate(results)), given)
-
-
-def has_layers(folder: Path) -> bool:
-    """Whether a folder holds stored layers."""
-    return storage.holds(folder, LAYER_FILES[0])
 
 
 class _Given(NamedTuple):
@@ -156,28 +158,58 @@ def _results_in_folders(
 def _assemble(
     index: dict[str, Any], results: dict[Any, Symmetries], given: _Given
 ) -> LayerSymmetries:
-    output = None
-    if index["output_action"] is not None:
-        output = given.output_action or action_from_settings(index["output_action"])
-    return LayerSymmetries(
-        tuple(
-            LayerResult(
-                name=entry["name"],
-                kind=entry["kind"],
-                shape=tuple(entry["shape"]),
-                invariance=results[entry["invariance"]],
-                unit=results[entry["unit"]],
-                equivariance=None
-                if entry["equivariance"] is None
-                else results[entry["equivariance"]],
-                same=entry["same"],
-                notes=tuple(map(remark_from_dict, entry["notes"])),
-            )
-            for entry in index["layers"]
-        ),
-        index["model"],
-        given.action or action_from_settings(index["action"]),
-        output,
-        index["samples"],
-        tuple(map(remark_from_dict, index["notes"])),
-    )
+    """The layers with their results; what the index holds beside them are plain values."""
+    layers = [
+        entry
+        | {
+            problem: results[entry[problem]]
+            for problem in get_args(Problem)
+            if problem != "equivariance" or entry[problem] is not None
+        }
+        for entry in index["layers"]
+    ]
+    output = index["output_action"]
+    if output is not None:
+        output = given.output_action or action_from_settings(output)
+    action = given.action or action_from_settings(index["action"])
+    own = {"layers": layers, "action": action, "output_action": output}
+    return from_json(LayerSymmetries, index | own)
+
+
+@checked()
+def save_layer_errors(result: LayerErrors, folder: str | Path) -> Path:
+    """Write layer errors as `layer-errors.json`, listed in `manifest.json`.
+
+    Args:
+        result: the result of `layer_errors`.
+        folder: created if needed. Layer errors that it holds are replaced; what else a run folder holds stays, and so do
+            all other files.
+
+    Returns:
+        The folder.
+
+    Raises:
+        RecordError: the folder cannot be written to, or holds other things under this name.
+    """
+    notes = [stored_remark(note) for note in result.notes]
+    record = {"format": ERRORS_FORMAT, **result.to_dict(), "notes": notes}
+    return storage.add_files(folder, {ERRORS_FILE: storage.json_bytes(record)})
+
+
+@checked()
+def load_layer_errors(folder: str | Path, *, action: Action | None = None) -> LayerErrors:
+    """Read what `LayerErrors.save` wrote; nothing is computed.
+
+    Args:
+        folder: the folder.
+        action: the action of errors for one of your own, which cannot be made from its settings.
+
+    Raises:
+        RecordError: the file is missing, damaged, changed since, or of another format.
+    """
+    folder = Path(folder)
+    with storage.damage_named(folder, "a folder of stored layer errors", "errors.save(...)"):
+        record = json.loads(storage.read_stored(folder, [ERRORS_FILE])[ERRORS_FILE])
+        storage.check_format(folder, record["format"], ERRORS_FORMAT, ())
+        action = action or action_from_settings(record["action"])
+        return from_json(LayerErrors, record | {"action": action})

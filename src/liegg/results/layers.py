@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Generic, Literal, Protocol, TypeVar, get_args, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -90,8 +90,60 @@ class LayerDirection:
         return json_values(self)
 
 
+@runtime_checkable
+class NamedLayer(Protocol):
+    """What was found for one layer."""
+
+    @property
+    def name(self) -> str:
+        """Name of the module."""
+        ...
+
+
+L = TypeVar("L", bound=NamedLayer)
+
+
+class LayerSequence(Generic[L]):
+    """What results about layers share: one record per layer, in the order of the network, and a table."""
+
+    layers: tuple[L, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the layers."""
+        return tuple(layer.name for layer in self.layers)
+
+    def __iter__(self) -> Iterator[L]:
+        return iter(self.layers)
+
+    def __len__(self) -> int:
+        return len(self.layers)
+
+    @checked()
+    def __getitem__(self, which: int | str) -> L:
+        place = self.names.index(which) if which in self.names else which
+        if isinstance(place, str):
+            raise ArgumentError(
+                f"no layer {which!r} was analysed; there are {', '.join(self.names)}."
+            )
+        if not -len(self) <= place < len(self):
+            raise ArgumentError(f"there is no layer {which}: {len(self)} were analysed.")
+        return self.layers[place]
+
+    def table(self) -> str:
+        """What `print` shows."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        return as_html(self)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class LayerSymmetries:
+class LayerSymmetries(LayerSequence[LayerResult]):
     """Symmetries of the layers of a network on some data, first layer first.
 
     Attributes:
@@ -109,28 +161,6 @@ class LayerSymmetries:
     output_action: Action | None
     samples: int
     notes: tuple[Remark, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the layers."""
-        return tuple(layer.name for layer in self.layers)
-
-    def __iter__(self) -> Iterator[LayerResult]:
-        return iter(self.layers)
-
-    def __len__(self) -> int:
-        return len(self.layers)
-
-    @checked()
-    def __getitem__(self, which: int | str) -> LayerResult:
-        if not isinstance(which, str):
-            if -len(self) <= which < len(self):
-                return self.layers[which]
-            raise ArgumentError(f"there is no layer {which}: {len(self)} were analysed.")
-        for layer in self.layers:
-            if layer.name == which:
-                return layer
-        raise ArgumentError(f"no layer {which!r} was analysed; there are {', '.join(self.names)}.")
 
     @checked()
     def variance(self, of: Problem = "invariance") -> Float[Tensor, " l"]:
@@ -262,10 +292,6 @@ class LayerSymmetries:
 
         return write_layers(self, path, about=about, title=title)
 
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        return as_html(self)
-
     @checked()
     def table(self, about: Any = None, *, width: int | None = None, variance: bool = False) -> str:
         """What `print` shows: one line per layer.
@@ -279,9 +305,6 @@ class LayerSymmetries:
 
         named = () if about is None else self.about(about)
         return table(self, named, self.remarks(about), width=width, variance=variance)
-
-    def __str__(self) -> str:
-        return self.table()
 
     def __repr__(self) -> str:
         return (

@@ -7,7 +7,7 @@ from liegg._utils.diagnoses import Remark, plural
 from liegg.results.layer_account import sentences
 from liegg.results.layers import LayerDirection, LayerResult, LayerSymmetries, smallest_defect
 from liegg.results.symmetries import Symmetries
-from liegg.results.tables import Column, decimal, fitted, table_width, wrapped
+from liegg.results.tables import Column, decimal, framed, table_width
 from liegg.spectrum.spectrum import symmetry_variance
 
 
@@ -28,7 +28,6 @@ def table(
         width: columns of a line, from 60 to 200; those of the terminal by default.
         variance: list the paper's symmetry variance as well.
     """
-    width = table_width(width)
     outputs = dict.fromkeys(str(layer.invariance.settings["outputs"]) for layer in result)
     first = result[0].invariance
     pairs = f", with {result.output_action} on the outputs" if result.output_action else ""
@@ -47,13 +46,7 @@ def table(
             for note in layer.notes
         ),
     ]
-    return "\n".join(
-        [
-            *wrapped(lines, width),
-            *fitted(_columns(result, named, variance=variance), width),
-            *wrapped([""] * bool(notes) + notes, width),
-        ]
-    )
+    return framed(lines, _columns(result, named, variance=variance), notes, table_width(width))
 
 
 def _columns(
@@ -64,13 +57,13 @@ def _columns(
     columns = [
         Column("layer", [layer.name for layer in layers], names=True),
         Column("kind", [layer.kind for layer in layers], words=True),
-        Column("output", [_output(layer) for layer in layers], words=True),
+        Column("output", [output_cell(layer) for layer in layers], words=True),
         Column("symmetries", [str(sym.nullity) for sym in invariance], ">"),
         Column("δ²", [_defect(sym) for sym in invariance], ">"),
     ]
     for one in named:
         ends = one.intervals.tolist()
-        cells = [with_interval(value, *ends[i]) for i, value in enumerate(one.values.tolist())]
+        cells = [defect_cell(value, *ends[i]) for i, value in enumerate(one.values.tolist())]
         columns.append(Column(f"δ² of {one.name}", cells, ">"))
     if variance:
         units = [layer.unit for layer in layers]
@@ -90,17 +83,18 @@ def _columns(
     return [*columns, Column("motion", [_motion(sym) for sym in invariance], words=True)]
 
 
-def with_interval(value: float, low: float, high: float) -> str:
-    """A defect with its interval; a dash for what there is not.
+def defect_cell(value: float, low: float, high: float) -> str:
+    """A defect with its interval, as short as a column needs; a dash for what there is not.
 
-    >>> with_interval(0.2712, 0.2509, 0.3104), with_interval(0.0, math.nan, math.nan)
+    >>> defect_cell(0.2712, 0.2509, 0.3104), defect_cell(0.0, math.nan, math.nan)
     ('0.271 (0.25–0.31)', '0')
     """
     ends = "" if math.isnan(low) else f" ({decimal(low, 2)}–{decimal(high, 2)})"
     return f"{decimal(value)}{ends}" if not math.isnan(value) else "–"
 
 
-def _output(layer: LayerResult) -> str:
+def output_cell(layer: LayerResult) -> str:
+    """The shape of a layer's output, or the layer that returned the same."""
     return f"as {layer.same}" if layer.same else "×".join(map(str, layer.shape)) or "1"
 
 

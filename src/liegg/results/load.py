@@ -7,8 +7,7 @@ from liegg._utils.arguments import checked
 from liegg.actions import Action
 from liegg.results import storage
 from liegg.results.group_storage import load_group
-from liegg.results.layer_errors_storage import load_layer_errors
-from liegg.results.layer_storage import load_layers
+from liegg.results.layer_storage import load_layer_errors, load_layers
 from liegg.results.run_folder import only_result
 
 

@@ -1,4 +1,4 @@
-"""The name of the algebra that the symmetries of a result span, and what speaks against it."""
+"""The name of the algebra that the symmetries of a result span, what speaks against it, and what they do to the output."""
 
 from dataclasses import replace
 
@@ -13,6 +13,7 @@ from liegg.actions import Action, MatrixAction
 from liegg.algebra.catalog import se, sl, so
 from liegg.algebra.identification import Identification
 from liegg.algebra.identify import identify, too_large, unseen
+from liegg.algebra.words.readable import word_tolerance
 from liegg.decision.decide import Decision
 from liegg.decision.rank import rule, scale
 from liegg.results.accumulated import Accumulated
@@ -20,10 +21,10 @@ from liegg.results.accumulated import Accumulated
 LARGEST_UNCERTAINTY = 0.5
 """Angle in radians beyond which an uncertainty says nothing."""
 
-OWN_DEFECTS = 2.0
+NAMED_DEFECT_FACTOR = 2.0
 """Factor by which the generators of the name may have larger defects than the span itself."""
 
-SAME_SPAN = 1e-6
+INSIDE_SPAN = 1e-6
 """Part of a unit generator outside a span up to which it lies in it."""
 
 OPEN_RESIDUAL, SURELY_OPEN = 0.1, 0.3
@@ -35,6 +36,9 @@ UP_TO_STILL = "up to motions that do not move this data"
 
 LARGEST_STANDARD = 12
 """Dimension of vectors up to which standard algebras are compared with what the data cannot tell."""
+
+STILL_OUTPUT = 1e-9
+"""Size of a unit generator's partner on the output up to which the output does not move."""
 
 
 def name_symmetries(
@@ -112,7 +116,9 @@ def _does_not_hold(
     approximate = decision.grades[decision.nullity - 1] == "approximate"
     factor = float(scale(decision.response, rule(decision.floor, thresholds)))
     limit = (thresholds.threshold if approximate else thresholds.strong) / factor
-    limit = max(limit, OWN_DEFECTS * max(float(values[decision.nullity - 1]), decision.floor))
+    limit = max(
+        limit, NAMED_DEFECT_FACTOR * max(float(values[decision.nullity - 1]), decision.floor)
+    )
     defect = accumulated.largest_defect(named)
     if defect <= limit:
         return None
@@ -138,9 +144,9 @@ def _leaves_the_data(action: MatrixAction, accumulated: Accumulated, decision: D
     if not len(still):
         return False
     unseen = torch.linalg.svd(action.matrices(still).flatten(0, 1), full_matrices=False)
-    axes = unseen.Vh[unseen.S > SAME_SPAN]
+    axes = unseen.Vh[unseen.S > INSIDE_SPAN]
     found = action.matrices(accumulated.solution.directions[: decision.nullity])
-    return float((axes @ found).norm(dim=(1, 2)).max()) > SAME_SPAN
+    return float((axes @ found).norm(dim=(1, 2)).max()) > INSIDE_SPAN
 
 
 def _same_on_this_data(
@@ -165,8 +171,8 @@ def _same_on_this_data(
             continue
         rows = orthonormal_rows(given.to(whole))
         outside = float((rows - rows @ whole.mT @ whole).norm(dim=1).max())
-        moving = torch.linalg.matrix_rank(rows - rows @ still.mT @ still, atol=SAME_SPAN)
-        if outside <= max(SAME_SPAN, decision.uncertainty) and int(moving) == decision.nullity:
+        moving = torch.linalg.matrix_rank(rows - rows @ still.mT @ still, atol=INSIDE_SPAN)
+        if outside <= max(INSIDE_SPAN, decision.uncertainty) and int(moving) == decision.nullity:
             named = name_symmetries(action, rows, uncertainty=decision.uncertainty)
             remark = Diagnosis.SAME_ON_THIS_DATA(name=identification.name, count=len(still))
             return replace(named, name=f"{named.name}, {UP_TO_STILL}", reasons=(remark,))
@@ -179,3 +185,61 @@ def left_open(identification: Identification) -> float | None:
     if found is None or found.largest <= (SURELY_OPEN if found.closed else OPEN_RESIDUAL):
         return None
     return found.largest
+
+
+def on_output(
+    action: Action,
+    output_action: Action | None,
+    coefficients: Float[Tensor, "d g"],
+    partners: Float[Tensor, "d m"],
+    *,
+    uncertainty: float,
+    identification: Identification,
+) -> Remark | None:
+    """The algebra that acts on the output, and whether each generator acts there by its own matrix.
+
+    Args:
+        action: the candidate generators.
+        output_action: the action on the outputs; None for invariance.
+        coefficients: unit coefficients of the symmetries.
+        partners: what they do to the output.
+        uncertainty: angle in radians by which a unit generator may be off.
+        identification: the algebra of the symmetries.
+
+    Returns:
+        The remark; None for invariance, without symmetries, and for outputs without matrices.
+    """
+    if not isinstance(output_action, MatrixAction) or not len(partners):
+        return None
+    tolerance = max(STILL_OUTPUT, word_tolerance(output_action.ambient, uncertainty))
+    moving = partners[partners.norm(dim=1) > tolerance]
+    if not len(moving):
+        return Diagnosis.OUTPUT_STAYS()
+    same = _same_matrices(action, output_action, coefficients, partners, tolerance)
+    found, count = identification, len(partners)
+    if not (same and found.known and len(moving) == count):
+        span = orthonormal_rows(moving.to(torch.float64))
+        found, count = name_symmetries(output_action, span, uncertainty=uncertainty), len(span)
+    name = found.name + ("" if found.confident else " (name not sure)")
+    if not found.known:
+        name = f"an algebra of dimension {count} without a known name"
+    return (Diagnosis.OUTPUT_SAME_MATRICES if same else Diagnosis.OUTPUT_ALGEBRA)(name=name)
+
+
+def _same_matrices(
+    action: Action,
+    output_action: MatrixAction,
+    coefficients: Float[Tensor, "d g"],
+    partners: Float[Tensor, "d m"],
+    tolerance: float,
+) -> bool:
+    """Whether every output generator is the matrix of its input generator; without shifts, if only one of them has any."""
+    if not isinstance(action, MatrixAction):
+        return False
+    one, other = action, output_action
+    if one.ambient - one.homogeneous != other.ambient - other.homogeneous:
+        return False
+    n = min(one.ambient, other.ambient)
+    own = one.matrices(coefficients)[:, :n, :n]
+    its = other.matrices(partners)[:, :n, :n]
+    return bool((own - its.to(own)).abs().max() <= tolerance)

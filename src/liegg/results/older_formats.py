@@ -1,21 +1,27 @@
 """Results that earlier versions stored: what they did not store is computed once, when they are read."""
 
 import math
-from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
-from liegg.actions import action_from_settings
+from liegg.actions import Action, action_from_settings
 from liegg.algebra.identification_storage import identification_to_record
 from liegg.decision.gap import mixing_angle
-from liegg.decision.thresholds import Thresholds
-from liegg.results.account import NEAREST, matrices_of, words_of
+from liegg.results.account import LISTED_CANDIDATES, matrices_of, words_of
 from liegg.results.naming import name_symmetries
 from liegg.spectrum.equivariance import eliminate
 
 Record = dict[str, Any]
+
+
+class _Computed(NamedTuple):
+    """What formats 2 and 3 did not store of a decision."""
+
+    unsolved: int
+    certainty: Record | None
+    uncertainty: float
 
 
 def upgraded(record: Record, arrays: dict[str, Tensor]) -> tuple[Record, dict[str, Tensor]]:
@@ -25,73 +31,43 @@ def upgraded(record: Record, arrays: dict[str, Tensor]) -> tuple[Record, dict[st
         record: the JSON values, as they were stored.
         arrays: the arrays.
     """
-    action = action_from_settings(record["action"])
-    settings = dict(record["settings"])
+    action, computed = action_from_settings(record["action"]), _computed(record, arrays)
+    old, bottom, settings = record["decision"], record.get("bottom"), dict(record["settings"])
+    nullity, uncertainty = old["nullity"], computed.uncertainty
     settings["nonlinearity"] = settings.pop("bend", None)
-    old, values = record["decision"], arrays["defects.values"]
-    bottom = record.get("bottom")
-    unsolved = 0 if bottom is None else bottom["moving"] - len(values)
-    nullity, coefficients = old["nullity"], arrays["coefficients"]
-    certainty = None if old["undecided"] else record["certainty"]
-    uncertainty = mixing_angle(values, nullity, old["floor"])
-    if nullity and certainty is not None:
-        uncertainty = max(uncertainty, certainty["angle"])
     identification = name_symmetries(
         action,
-        coefficients,
+        arrays["coefficients"],
         uncertainty=uncertainty,
-        is_lower_bound=unsolved > 0 and nullity == len(values),
+        is_lower_bound=computed.unsolved > 0 and nullity == len(arrays["defects.values"]),
     )
     name, name_arrays = identification_to_record(identification)
-    near = arrays["defects.directions"][nullity : nullity + NEAREST]
+    near = arrays["defects.directions"][nullity : nullity + LISTED_CANDIDATES]
     words = words_of(action, near, uncertainty)
-    outputs = arrays["factor"].shape[1] - action.size
-    arrays = dict(arrays) | {
-        "intervals": arrays.get("bounds", values.new_full((len(values), 2), math.nan)),
-        "rows": arrays["factor"],
-        "account.defects": torch.tensor(record["generator_defect"], dtype=torch.float64),
-        "account.variances": torch.tensor(record["generator_variance"], dtype=torch.float64),
-        **{f"identification.{key}": array for key, array in name_arrays.items()},
-    }
+    arrays = _arrays(record, arrays, action)
+    arrays |= {f"identification.{key}": array for key, array in name_arrays.items()}
     if words:
         arrays["account.candidates"] = near
-    if (matrices := matrices_of(action, coefficients)) is not None:
-        arrays["account.generators"] = matrices
-    if outputs:
-        partner = eliminate(arrays["factor"], outputs).partner
-        arrays["partner"] = partner
-        output_action = action_from_settings(record["output_action"])
-        if (matrices := matrices_of(output_action, coefficients @ partner.mT)) is not None:
-            arrays["account.output_generators"] = matrices
-    if record["fresh"] is not None:
-        arrays["reinitialised.along"] = arrays["fresh.along"]
-        arrays["reinitialised.own"] = arrays["fresh.own"]
-    record = dict(record) | {
+    return record | {
         "settings": settings,
         "reinitialised": record["fresh"],
         "bottom": None if bottom is None else bottom | {"requested": bottom["asked"]},
-        "generator_words": list(words_of(action, coefficients, uncertainty)),
+        "generator_words": list(words_of(action, arrays["coefficients"], uncertainty)),
         "candidates": [
             {"words": text, "defect": defect, "interval": interval, "grade": grade}
             for text, defect, interval, grade in zip(
                 words,
-                values[nullity:].tolist(),
+                arrays["defects.values"][nullity:].tolist(),
                 arrays["intervals"][nullity:].tolist(),
                 old["grades"][nullity:],
                 strict=False,
             )
         ],
         "decision": old
+        | computed._asdict()
         | {
-            "unsolved": unsolved,
             "borderline": [names.split(", ") if names else [] for names in old["near"]],
-            "uncertainty": uncertainty,
-            "certainty": certainty,
-            "thresholds": {
-                field.name: settings[field.name]
-                for field in fields(Thresholds)
-                if field.name in settings
-            },
+            "thresholds": settings,
         },
         "stored": {
             "gram": False,
@@ -102,5 +78,37 @@ def upgraded(record: Record, arrays: dict[str, Tensor]) -> tuple[Record, dict[st
             "seed": settings["seed"],
             "identification": name,
         },
+    }, arrays
+
+
+def _computed(record: Record, arrays: dict[str, Tensor]) -> _Computed:
+    """Directions that were not solved for, and how sure the others are."""
+    old, values, bottom = record["decision"], arrays["defects.values"], record.get("bottom")
+    certainty = None if old["undecided"] else record["certainty"]
+    uncertainty = mixing_angle(values, old["nullity"], old["floor"])
+    if old["nullity"] and certainty is not None:
+        uncertainty = max(uncertainty, certainty["angle"])
+    unsolved = 0 if bottom is None else bottom["moving"] - len(values)
+    return _Computed(unsolved, certainty, uncertainty)
+
+
+def _arrays(record: Record, arrays: dict[str, Tensor], action: Action) -> dict[str, Tensor]:
+    """The arrays under their names of today, with the generators as matrices and the output coefficients."""
+    values, factor, coefficients = (
+        arrays[key] for key in ("defects.values", "factor", "coefficients")
+    )
+    upgraded = arrays | {
+        "intervals": arrays.get("bounds", values.new_full((len(values), 2), math.nan)),
+        "rows": factor,
+        "account.defects": torch.tensor(record["generator_defect"], dtype=torch.float64),
+        "account.variances": torch.tensor(record["generator_variance"], dtype=torch.float64),
     }
-    return record, arrays
+    matrices = {"generators": matrices_of(action, coefficients)}
+    if outputs := factor.shape[1] - action.size:
+        partner = upgraded["partner"] = eliminate(factor, outputs).partner
+        output_action = action_from_settings(record["output_action"])
+        matrices["output_generators"] = matrices_of(output_action, coefficients @ partner.mT)
+    upgraded |= {f"account.{key}": made for key, made in matrices.items() if made is not None}
+    if record["fresh"] is not None:
+        upgraded |= {f"reinitialised.{key}": arrays[f"fresh.{key}"] for key in ("along", "own")}
+    return upgraded

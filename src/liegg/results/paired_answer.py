@@ -7,6 +7,7 @@ from typing import Any, Literal
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.results.answer import Answer, Share
 from liegg.results.json_values import json_values
+from liegg.results.tables import with_interval
 
 SAME_DEFECT = 1e-6
 """Relative difference of two defects that may be rounding."""
@@ -105,7 +106,7 @@ class PairedAnswer:
         value, low, high = self.ratio.value, self.ratio.low, self.ratio.high
         if self.smaller == "b":
             value, low, high = 1 / value, 1 / high, 1 / low
-        return f"{value:.2g} ({low:.2g} to {high:.2g})"
+        return with_interval(value, low, high)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values; NaN and infinities become null."""
@@ -134,5 +135,5 @@ def _told(answer: Answer) -> str:
     return f"its output by {answer.changed} of its spread"
 
 
-NOTHING = Share(math.nan, math.nan, math.nan)
+UNKNOWN_SHARE = Share(math.nan, math.nan, math.nan)
 """No difference is known."""

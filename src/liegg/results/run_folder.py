@@ -5,10 +5,10 @@ import shlex
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from safetensors import torch as tensors
@@ -16,16 +16,22 @@ from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.errors import RecordError, ReportError
-from liegg._utils.file_set import Manifest, check_target, read_manifest, read_regular, write_files
+from liegg._utils.file_set import check_target, read_manifest, read_regular, write_files
 from liegg._utils.version import __version__
-from liegg.results.group_storage import GROUP_FILES, group_files, has_group, load_group
+from liegg.results.group_storage import GROUP_FILES, group_files, load_group
 from liegg.results.group_symmetries import GroupSymmetries
 from liegg.results.layer_errors import LayerErrors
-from liegg.results.layer_errors_storage import ERRORS_FILE, ERRORS_PAGE, has_layer_errors
-from liegg.results.layer_storage import LAYER_FILES, has_layers, layer_files, load_layers
+from liegg.results.layer_storage import (
+    ERRORS_FILE,
+    ERRORS_PAGE,
+    LAYER_FILES,
+    layer_files,
+    load_layers,
+)
 from liegg.results.layers import LayerSymmetries
 from liegg.results.storage import (
     FILES,
+    add_files,
     damage_named,
     holds,
     json_bytes,
@@ -46,6 +52,14 @@ ALL_FILES = (
     *(SAMPLES_FILE, REPORT, LOG, TITLE),
 )
 """What a run folder may hold."""
+
+FOLDER_KINDS = {
+    FILES[0]: "",
+    LAYER_FILES[0]: "layers",
+    ERRORS_FILE: "layer errors",
+    GROUP_FILES[0]: "group",
+}
+"""What a folder holds that has one of these files, but none of those before it."""
 
 OLD_LAYERS = "layers"
 """Folder in which earlier versions kept the layers."""
@@ -147,20 +161,23 @@ def write_run(
 
 
 def write_page(
-    folder: Path, result: Symmetries | LayerSymmetries | LayerErrors, **options: Any
+    folder: Path,
+    result: Symmetries | LayerSymmetries | LayerErrors | GroupSymmetries,
+    **options: Any,
 ) -> Path:
-    """Write the report into a run folder, beside what it holds.
+    """Write the page of a result into its run folder, beside what that holds.
 
     Args:
         folder: the run folder.
-        result: its result, or its layers or layer errors if it holds these alone.
+        result: what the page shows.
         options: as for the result's `report`.
     """
-    name = ERRORS_PAGE if isinstance(result, LayerErrors) else REPORT
+    name = {LayerErrors: ERRORS_PAGE, GroupSymmetries: GROUP_REPORT}.get(type(result), REPORT)
     if read_manifest(folder) is None:  # an earlier version wrote none
         return result.report(folder / name, **options)
     with tempfile.TemporaryDirectory() as place:
-        add_files(folder, [result.report(Path(place) / name, **options)])
+        page = result.report(Path(place) / name, **options)
+        add_files(folder, {name: page.read_bytes()})
     return folder / name
 
 
@@ -175,23 +192,12 @@ def write_group_page(folder: str | Path, group: GroupSymmetries, **options: Any)
     Raises:
         ReportError: the page could not be made.
     """
-    folder = Path(folder)
     try:
-        with tempfile.TemporaryDirectory() as place:
-            add_files(folder, [group.report(Path(place) / GROUP_REPORT, **options)])
+        return write_page(Path(folder), group, **options)
     except Exception as error:
         raise ReportError(
             f"the result is stored in {folder}, but {GROUP_REPORT} could not be written: {error}"
         ) from error
-    return folder / GROUP_REPORT
-
-
-def add_files(folder: Path, paths: Iterable[Path]) -> list[Path]:
-    """Copy files into a run folder, beside what it holds; return their new places."""
-    files = {path.name: path.read_bytes() for path in paths}
-    listed = read_manifest(folder) or Manifest()
-    write_files(folder, files, keep=listed.files)
-    return [folder / name for name in files]
 
 
 def save_elsewhere(sym: Symmetries, layers: LayerSymmetries | None) -> str:
@@ -224,7 +230,8 @@ def read_run(folder: str | Path) -> RunFolder:
     """
     folder = Path(folder)
     sym = load(folder)
-    place = next((place for place in (folder, folder / OLD_LAYERS) if has_layers(place)), None)
+    places = (folder, folder / OLD_LAYERS)
+    place = next((place for place in places if holds(place, LAYER_FILES[0])), None)
     with damage_named(folder):
         files = read_present(folder, (SAMPLES_FILE, TITLE))
         about = json.loads(files[TITLE]) if TITLE in files else {"title": None}
@@ -235,26 +242,22 @@ def read_run(folder: str | Path) -> RunFolder:
             None if place is None else load_layers(place),
             title,
             None if classes is None else tuple(classes),
-            load_group(folder) if has_group(folder) else None,
+            load_group(folder) if holds(folder, GROUP_FILES[0]) else None,
         )
 
 
 @checked()
-def only_result(folder: str | Path) -> Literal["layers", "layer errors", "group", ""]:
-    """What a folder holds that has no result of `discover`; what `liegg.load` then reads.
+def only_result(folder: str | Path) -> str:
+    """What a folder holds that has no result of `discover`, as `liegg.load` reads it: `"layers"`, `"layer errors"`, `"group"`.
+
+    Empty for a result, and for none of these.
 
     Raises:
         RecordError: the folder cannot be read.
     """
     folder = Path(folder)
     with damage_named(folder):
-        if holds(folder, FILES[0]):
-            return ""
-        if has_layers(folder):
-            return "layers"
-        if has_layer_errors(folder):
-            return "layer errors"
-        return "group" if has_group(folder) else ""
+        return next((kind for name, kind in FOLDER_KINDS.items() if holds(folder, name)), "")
 
 
 @checked()

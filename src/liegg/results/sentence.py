@@ -8,7 +8,7 @@ from liegg._utils.text import root_percent
 from liegg.decision.grades import GRADES
 from liegg.results.symmetries import Symmetries
 
-CHANGES = {"strong": "hardly changes", "approximate": "changes little"}
+CHANGE_WORDS = {"strong": "hardly changes", "approximate": "changes little"}
 """What an output does along directions that are not exact."""
 
 FEW_MOTIONS = 2
@@ -62,7 +62,7 @@ def _found(sym: Symmetries) -> Remark:
         )
     if worst == "exact":
         return (Diagnosis.UNCHANGED if invariance else Diagnosis.FOLLOWS)(**values)
-    values |= {"change": CHANGES[worst]} if invariance else {}
+    values |= {"change": CHANGE_WORDS[worst]} if invariance else {}
     if verdict.diagnosis in WHEN_MOVED:
         member = Diagnosis.NEARLY_UNCHANGED_WHEN_MOVED
         member = member if invariance else Diagnosis.NEARLY_FOLLOWS_WHEN_MOVED

@@ -13,7 +13,7 @@ from liegg.decision.rank import rule, scale
 from liegg.results.accumulated import Accumulated
 from liegg.results.naming import LARGEST_STANDARD, coefficients_within
 
-OUTSIDE = 0.5
+OUTSIDE_SPAN = 0.5
 """Part of a unit generator outside the span of the symmetries from which on it is not one of them."""
 
 
@@ -59,4 +59,4 @@ def _inside(rows: Float[Tensor, "d g"], span: Float[Tensor, "k g"]) -> bool:
     if not len(span):
         return False
     rows, span = orthonormal_rows(rows.to(span)), orthonormal_rows(span)
-    return float(torch.linalg.matrix_norm(rows - rows @ span.mT @ span, 2)) < OUTSIDE
+    return float(torch.linalg.matrix_norm(rows - rows @ span.mT @ span, 2)) < OUTSIDE_SPAN

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,14 @@ from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.errors import RecordError
-from liegg._utils.file_set import MANIFEST, read_files, read_manifest, read_regular, write_files
+from liegg._utils.file_set import (
+    MANIFEST,
+    Manifest,
+    read_files,
+    read_manifest,
+    read_regular,
+    write_files,
+)
 from liegg.actions import Action
 from liegg.results.older_formats import upgraded
 from liegg.results.record import from_record, to_record
@@ -46,13 +53,20 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
     Raises:
         RecordError: the folder cannot be written to, or holds other things under these names.
     """
-    return write_files(folder, result_files(sym), keep=_kept(Path(folder)))
+    listed = _listed(folder)
+    return write_files(
+        folder, result_files(sym), keep=() if FILES[0] in listed.files else listed.files
+    )
 
 
-def _kept(folder: Path) -> Collection[str]:
-    """What the set of a folder holds beside a result, if it has none yet: layers."""
-    listed = read_manifest(folder) if folder.is_dir() else None
-    return () if listed is None or FILES[0] in listed.files else listed.files
+def add_files(folder: str | Path, files: Mapping[str, bytes]) -> Path:
+    """Write files into a folder beside what its set holds; return the folder."""
+    return write_files(folder, files, keep=_listed(folder).files)
+
+
+def _listed(folder: str | Path) -> Manifest:
+    """The manifest of a folder; an empty one if it has none."""
+    return (read_manifest(Path(folder)) if Path(folder).is_dir() else None) or Manifest()
 
 
 def result_files(sym: Symmetries) -> dict[str, bytes]:

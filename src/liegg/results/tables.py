@@ -12,13 +12,13 @@ from html import escape
 TABLE_WIDTH = 120
 """Columns of a table that is not printed to a terminal."""
 
-NARROWEST, WIDEST = 60, 200
+NARROWEST_TABLE, WIDEST_TABLE = 60, 200
 """Columns between which a table fits the terminal."""
 
 TABLE_LINES = 38
 """Lines of a table; rows in the middle are left out, and the table says so."""
 
-SHORTEST = 6
+SHORTEST_WORDS = 6
 """Columns below which words are left out instead of cut."""
 
 
@@ -30,7 +30,7 @@ def table_width(width: int | None = None) -> int:
             `TABLE_WIDTH` if there is neither.
     """
     if width is not None:
-        return min(max(width, NARROWEST), WIDEST)
+        return min(max(width, NARROWEST_TABLE), WIDEST_TABLE)
     try:
         is_terminal = "COLUMNS" in os.environ or sys.stdout.isatty()
     except (AttributeError, ValueError):  # no standard output, or a closed one
@@ -61,6 +61,18 @@ def interval(low: float, high: float) -> str:
     if not (math.isfinite(low) and low < high):
         return ""
     return f"{decimal(low, 2)} – {decimal(high, 2)}"
+
+
+def with_interval(value: float, low: float, high: float) -> str:
+    """A number with its interval; empty if it is not known.
+
+    >>> with_interval(0.61, 0.54, 0.71), with_interval(123.0, math.nan, math.nan)
+    ('0.61 (0.54 to 0.71)', '120')
+    """
+    if not math.isfinite(value):
+        return ""
+    value, low, high = (float(f"{one:.2g}") for one in (value, low, high))
+    return f"{value:g} ({low:g} to {high:g})" if math.isfinite(low) else f"{value:g}"
 
 
 def wrapped(lines: Iterable[str], width: int) -> list[str]:
@@ -111,7 +123,7 @@ def fitted(columns: Sequence[Column], width: int, *, indent: int = 2) -> list[st
         if not flexible:
             break
         widest = max(flexible, key=lambda i: sizes[i])
-        if sizes[widest] > SHORTEST:
+        if sizes[widest] > SHORTEST_WORDS:
             sizes[widest] -= 1
         else:
             del shown[flexible[-1]], sizes[flexible[-1]]
@@ -130,6 +142,19 @@ def fitted(columns: Sequence[Column], width: int, *, indent: int = 2) -> list[st
         ).rstrip()
         for row in rows
     ]
+
+
+def framed(
+    lines: Iterable[str], columns: Sequence[Column], notes: Sequence[str], width: int
+) -> str:
+    """A table between the lines that introduce it and its notes."""
+    return "\n".join(
+        [
+            *wrapped(lines, width),
+            *fitted(columns, width),
+            *wrapped([""] * bool(notes) + [*notes], width),
+        ]
+    )
 
 
 def leading(columns: Sequence[Column], width: int, *, least: int = 3) -> list[str]:

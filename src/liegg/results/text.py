@@ -6,7 +6,7 @@ from liegg._utils.diagnoses import plural
 from liegg._utils.text import runs
 from liegg.decision.distribution import DistributionTest
 from liegg.decision.two_sample import MOVED_LEVEL
-from liegg.results.account import EQUAL_DEFECTS, NEAREST
+from liegg.results.account import EQUAL_DEFECTS, LISTED_CANDIDATES
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import (
     TABLE_LINES,
@@ -47,7 +47,7 @@ def table(sym: Symmetries, *, width: int | None = None, variance: bool = False) 
         *_certainty(sym),
         *_algebra(sym),
         *([] if (said := sym.account.on_output) is None else [f"  {said}"]),
-        *_tower(sym),
+        *([f"  levels: {levels}"] if (levels := in_words(sym.tower, sym.nullity)) else []),
         *_reinitialised(sym),
         *(
             []
@@ -89,7 +89,9 @@ def _question(sym: Symmetries) -> str:
 def _directions(sym: Symmetries, room: int, width: int, variance: bool) -> list[str]:
     """One line per direction, up to some after the last symmetry; those in the middle are left out if there is no room."""
     last = max(sym.nullity, sym.decision.levels[-1])
-    shown = range(min(len(sym.defects), last + NEAREST))  # some more, so that the gap can be seen
+    shown = range(
+        min(len(sym.defects), last + LISTED_CANDIDATES)
+    )  # some more, so that the gap can be seen
     columns = _columns(sym, shown)
     spectrum = sym.spectrum.values.tolist() if variance else []
     if spectrum:
@@ -244,12 +246,6 @@ def _reinitialised(sym: Symmetries) -> list[str]:
         f"  re-initialised models ({len(control.along)} draws): δ² {value_range(medians[:span])} along the same directions; {what}",
         *_first([f"  note: {text}" for text in control.notes], "sym.controls.reinitialised.notes"),
     ]
-
-
-def _tower(sym: Symmetries) -> list[str]:
-    """The levels, if there are several, or one that is not counted."""
-    words = in_words(sym.tower, sym.nullity)
-    return [f"  levels: {words}"] if words else []
 
 
 def _algebra(sym: Symmetries) -> list[str]:

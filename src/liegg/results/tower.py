@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from liegg._utils.diagnoses import plural
 from liegg.actions import Action
@@ -105,8 +104,3 @@ def in_words(tower: Sequence[Level], nullity: int) -> str:
             name = plural(level.dimension, "direction")
         parts.append(f"{size}: {name}{', not counted' * (level.dimension > nullity)}")
     return "; ".join(parts)
-
-
-def level_from_dict(record: dict[str, Any]) -> Level:
-    """The level that was written down."""
-    return Level(**record)

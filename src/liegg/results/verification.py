@@ -1,15 +1,14 @@
 """The result of `verify`: how far each symmetry holds, and how far random directions do."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from typing import Any
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark, as_remark, remark_from_dict
-from liegg.results.json_values import json_values
+from liegg.results.json_values import from_json, json_values
 from liegg.results.tables import table_width, wrapped
 
 
@@ -292,31 +291,7 @@ class Verification:
 
 
 def verification_from_dict(record: dict[str, Any]) -> Verification:
-    """Read what `Verification.to_dict` wrote; a null among the changes is infinity again."""
-    values = {
-        field.name: record[field.name] for field in fields(Verification) if field.name in record
-    }
-    group, others = values["group"], values.get("other_generators")
+    """Read what `Verification.to_dict` wrote; notes of earlier versions are plain text."""
     remarks = {str(remark): remark for remark in map(remark_from_dict, record.get("remarks", ()))}
-    values |= {
-        "curves": tuple(map(_curve, values["curves"])),
-        "group": None if group is None else _curve(group),
-        "notes": tuple(remarks.get(note, as_remark(note)) for note in values["notes"]),
-        "others": tuple(map(_curve, values.get("others", ()))),
-        "other_words": tuple(values.get("other_words", ())),
-        "other_generators": None if others is None else torch.tensor(others, dtype=torch.float64),
-    }
-    return Verification(**values)
-
-
-def _curve(record: dict[str, Any]) -> Curve:
-    values = {field.name: record[field.name] for field in fields(Curve)}
-    for name, value in values.items():
-        if isinstance(value, list):
-            numbers = [math.inf if number is None else number for number in value]
-            values[name] = torch.tensor(numbers, dtype=torch.float64)
-    if (start := values["curvature"]) is not None:
-        measured = ("measured", "standard_error", "numerical_error", "floor")
-        nan = {name: math.nan for name in measured if start[name] is None}
-        values["curvature"] = Curvature(**start | nan)
-    return Curve(**values)
+    notes = [remarks.get(note, as_remark(note)) for note in record["notes"]]
+    return replace(from_json(Verification, record), notes=tuple(notes))

@@ -3,27 +3,24 @@
 from dataclasses import replace
 
 import torch
-from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
-from liegg.actions import MatrixAction
 from liegg.decision.controls import reordered
 from liegg.decision.verified import FiniteChange, Verified, verified
-from liegg.results.account import account_of, direction_error, is_printable, words_of
+from liegg.results.account import account_of, direction_error, matrices_of, words_of
 from liegg.results.accumulated import Accumulated
 from liegg.results.naming import left_open, name_symmetries, questioned
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import tower_of
 from liegg.results.verification import Verification
-from liegg.spectrum.defects import Defects
 
 WITHIN, FARTHER = 0.5, 1.0
 """Motions up to which a verification decides whether a direction counts, and whether it is exact, in multiples of the data's
 spread. Trained networks whose translations and shears hold to 10 % up to 0.5 fail at 1, where there is no data any more."""
 
-LARGEST_ROUNDING = 1e-3
+ROUNDING_CHANGE = 1e-3
 """Largest relative squared change that may be rounding; a jump near the samples makes more."""
 
 ROUNDING_SPREAD = 10.0
@@ -69,7 +66,7 @@ def finite_changes(sym: Symmetries, verification: Verification) -> tuple[FiniteC
     for curve in verification.curves:
         change, motion = curve.change_within(WITHIN)
         first = float(curve.change[0])
-        floor = max(verification.floor, min(ROUNDING_SPREAD * first, LARGEST_ROUNDING))
+        floor = max(verification.floor, min(ROUNDING_SPREAD * first, ROUNDING_CHANGE))
         farther, _ = curve.change_within(FARTHER)
         reference = _reference(sym, verification, motion)
         changes.append(FiniteChange(change, reference, floor, motion, farther))
@@ -141,13 +138,7 @@ def _ordered(sym: Symmetries, order: Tensor) -> Accumulated:
     accumulated, exact = sym.accumulated, sym.decision.exact
     solution, bottom = accumulated.solution, accumulated.bottom
     directions = torch.cat([sym.coefficients[:exact], solution.directions[exact:]])
-    ordered = Defects(
-        solution.values[order],
-        directions[order],
-        solution.trivial,
-        solution.sensitivity,
-        solution.barely,
-    )
+    ordered = replace(solution, values=solution.values[order], directions=directions[order])
     if bottom is not None:
         bottom = replace(bottom, residuals=bottom.residuals[order])
     return replace(accumulated, solution=ordered, bottom=bottom)
@@ -163,20 +154,13 @@ def _sorted_curves(
     rows = sym.coefficients[lost]
     words = words_of(sym.action, rows, direction_error(sym.decision))
     others = tuple(verification.curves[i] for i in lost) if words else ()
+    matrices = matrices_of(sym.action, rows)
     return replace(
         verification,
         curves=curves,
         group=None,
         others=others,
         other_words=words,
-        other_generators=_generators(sym, rows) if others else None,
+        other_generators=(rows if matrices is None else matrices) if others else None,
         notes=(*verification.notes, Diagnosis.CURVES_OF_OTHERS(count=len(lost))),
     )
-
-
-def _generators(sym: Symmetries, rows: Float[Tensor, "k g"]) -> Float[Tensor, "k ..."]:
-    """Directions as matrices, or as coefficients if there are none or they are too large."""
-    action = sym.action
-    if isinstance(action, MatrixAction) and is_printable(len(rows), action.ambient):
-        return action.matrices(rows)
-    return rows

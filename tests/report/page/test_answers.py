@@ -10,7 +10,7 @@ from cases import normal
 from liegg._utils.text import percentage
 from liegg.actions import Motion
 from liegg.report.page.answers import BAR_EDGE, BAR_WIDTH, answers_of
-from liegg.report.page.charts import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH
+from liegg.report.page.charts import BOTTOM, CHART_HEIGHT, CHART_WIDTH, LEFT, RIGHT, TOP
 from liegg.report.page.page import report_html
 from liegg.results.answers import Answers
 
@@ -53,10 +53,20 @@ def test_the_line_chart_of_predictions(classified):
     for (x, y), size, change in zip(
         curve["chart"]["points"]["change"], numbers["sizes"], numbers["change"], strict=True
     ):
-        assert x == pytest.approx(LEFT + size / 360 * (WIDTH - RIGHT - LEFT), abs=0.01)
+        assert x == pytest.approx(LEFT + size / 360 * (CHART_WIDTH - RIGHT - LEFT), abs=0.01)
         assert y == pytest.approx(
-            HEIGHT - BOTTOM - change / 100 * (HEIGHT - BOTTOM - TOP), abs=0.01
+            CHART_HEIGHT - BOTTOM - change / 100 * (CHART_HEIGHT - BOTTOM - TOP), abs=0.01
         )
+
+
+def test_rounding_is_written_as_zero_in_the_table_too(plane):
+    about = {"turn": liegg.so(2)}
+    sym = liegg.discover(lambda x: x.square().sum(1), plane, liegg.Linear(2), about=about)
+    (answer,) = sym.answers
+    assert answer.finite is not None
+    assert answer.finite.amount > 0
+    assert (answer.grade, answer.changed) == ("exact", "0 %")
+    assert shown_of(sym)["rows"][0]["changed"] == "0 %"
 
 
 def test_one_output_is_told_in_per_cent_of_its_spread(plane):

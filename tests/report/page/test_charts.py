@@ -1,10 +1,14 @@
 """The layout of charts: where marks, lines and ticks are."""
 
+import math
+
 import numpy as np
 import pytest
+import torch
 
 from liegg.report.page import charts
 from liegg.report.page.charts import CHARTED_DIRECTIONS, defects
+from liegg.results.verification import Curve
 
 
 def test_heights_are_logarithms_and_stop_at_the_edge(rotations):
@@ -35,14 +39,30 @@ def test_many_directions_are_drawn_around_the_gap(rotations):
     assert marks[39]["x"] < chart["gap"]["x"] < marks[40]["x"]
 
 
+def measured(times, change, *, radius):
+    """A curve whose controls are half of it to twice as large."""
+    change = torch.tensor(change, dtype=torch.float64)
+    return Curve(
+        times=torch.tensor(times, dtype=torch.float64),
+        change=change,
+        control_mean=change,
+        control_low=0.5 * change,
+        control_high=2 * change,
+        class_changes=None,
+        control_class_changes=None,
+        resampling=None,
+        period=None,
+        both_ways=False,
+        speed=1.0,
+        radius=radius,
+        control_radius=radius,
+    )
+
+
 def test_curves_are_drawn_evenly_and_marked_where_they_were_measured():
     times = [0.01, 0.02, 1.0, 4.0]
     change = [0.0025 * t**2 for t in times]
-    low, high = [0.5 * c for c in change], [2 * c for c in change]
-    keys = ("change", "control_mean", "control_low", "control_high")
-    measured = dict(zip(keys, (change, change, low, high), strict=True))
-    measured |= {"times": times, "period": None, "both_ways": False, "radius": 4.0}
-    chart = charts.curve(measured, "generator 1", 0.05)
+    chart = charts.curve(measured(times, change, radius=4.0), "generator 1", 0.05)
     points = [tuple(map(float, pair.split(","))) for pair in dict(chart["lines"])["change"].split()]
     across = [x for x, _ in points]
     assert across == sorted(across)
@@ -57,8 +77,6 @@ def test_curves_are_drawn_evenly_and_marked_where_they_were_measured():
 
 
 def test_a_curve_that_becomes_infinite():
-    measured = {"times": [1.0, 2.0, 4.0], "period": None, "both_ways": True, "radius": 1.0}
-    for key in ("change", "control_mean", "control_low", "control_high"):
-        measured[key] = [0.1, None, None]
-    chart = charts.curve(measured, "generator 1", 0.05)
+    made = measured([1.0, 2.0, 4.0], [0.1, math.inf, math.inf], radius=1.0)
+    chart = charts.curve(made, "generator 1", 0.05)
     assert "nan" not in dict(chart["lines"])["change"]

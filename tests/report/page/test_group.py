@@ -65,10 +65,10 @@ def test_slots_and_continuous_parts_are_shown(tmp_path):
 
 def test_samples_are_drawn_by_what_moves_them():
     images = torch.rand(2, 5, 5).double()
-    assert drawing(square_group(), liegg.Image(), images)[0] == "image"
-    assert drawing(square_group(), liegg.Image(), images[:, None])[0] == "image"
-    assert drawing(square_group(), liegg.Linear(5), normal(2, 5))[0] == "bars"
-    assert drawing(square_group(), liegg.Linear(3, copies=4), normal(2, 12))[0] == "points"
+    assert drawing(liegg.Image(), images)[0] == "image"
+    assert drawing(liegg.Image(), images[:, None])[0] == "image"
+    assert drawing(liegg.Linear(5), normal(2, 5))[0] == "bars"
+    assert drawing(liegg.Linear(3, copies=4), normal(2, 12))[0] == "points"
 
 
 def test_predictions_are_classes_or_numbers():

@@ -11,7 +11,7 @@ import liegg
 from cases import normal
 from liegg._utils.errors import ArgumentError
 from liegg.report.motions import checked_samples
-from liegg.report.page.named_motions import BASIS, checked_classes, named_motions
+from liegg.report.page.named_motions import NAMED_BASIS, checked_classes, named_motions
 from liegg.report.page.page import report_html
 from liegg.report.page.stage import motions_of, stage_of
 from liegg.results.answers import Answers
@@ -20,7 +20,7 @@ from liegg.results.answers import Answers
 def motions(sym, samples, classes=None):
     stage, x = stage_of(sym.action, samples), checked_samples(sym.action, samples)
     listed = motions_of(sym, stage, named_motions(sym, stage, x, classes))["list"]
-    return {one["label"]: one for one in listed if one["basis"] == BASIS}
+    return {one["label"]: one for one in listed if one["basis"] == NAMED_BASIS}
 
 
 def test_labels_are_what_the_model_predicts(classified, plane):

@@ -12,7 +12,7 @@ import liegg
 from liegg.decision.controls import Controls, RandomControl
 from liegg.decision.grades import GRADES
 from liegg.report.plots import FOUND, OTHER
-from liegg.report.plots.directions import LOOKS, draw_bars
+from liegg.report.plots.directions import GRADE_LOOKS, draw_bars
 from liegg.report.plots.style import lowest
 
 plot: Any = liegg.plot
@@ -164,10 +164,10 @@ def test_the_gap(nearly):
 
 
 def test_every_grade_has_a_shape_and_a_colour_of_its_own():
-    assert tuple(LOOKS) == GRADES
+    assert tuple(GRADE_LOOKS) == GRADES
     assert (
-        len({marker for marker, _ in LOOKS.values()})
-        == len({colour for _, colour in LOOKS.values()})
+        len({marker for marker, _ in GRADE_LOOKS.values()})
+        == len({colour for _, colour in GRADE_LOOKS.values()})
         == len(GRADES)
     )
 
@@ -184,7 +184,9 @@ def test_grades_are_told_apart_and_counted(nearly):
         "no symmetry (4)",
     ]
     assert list(marks["weak (2)"].get_xdata()) == [4, 5]
-    assert [marks[name].get_marker() for name in marks] == [LOOKS[grade][0] for grade in GRADES]
+    assert [marks[name].get_marker() for name in marks] == [
+        GRADE_LOOKS[grade][0] for grade in GRADES
+    ]
 
 
 def test_undecided_directions_are_called_so(undecided):

@@ -13,7 +13,7 @@ from liegg.discovery.about.first_order import unit_motions
 from liegg.discovery.about.questions import About
 from liegg.discovery.about.shares import mean_difference
 from liegg.results.answer import Answer, FiniteChange, Share
-from liegg.results.paired_answer import NOTHING, Measure, PairedAnswer
+from liegg.results.paired_answer import UNKNOWN_SHARE, Measure, PairedAnswer
 from liegg.results.symmetries import Symmetries
 
 SAME_BLOCKS = 1e-6
@@ -43,11 +43,11 @@ def _pair(
     a: Symmetries, b: Symmetries, one: Answer, other: Answer, names: tuple[str, str]
 ) -> PairedAnswer:
     """One motion in both models."""
-    ratio, paired_ratio = NOTHING, False
+    ratio, paired_ratio = UNKNOWN_SHARE, False
     if one.inside and other.inside:
         ratio, paired_ratio = defect_ratio(a, b, one, other)
     measure: Measure = "" if math.isnan(ratio.value) else "defect"
-    difference, paired = NOTHING, False
+    difference, paired = UNKNOWN_SHARE, False
     mine, theirs = one.finite, other.finite
     if mine is not None and theirs is not None and _same_size(mine, theirs):
         paired = mine.samples == theirs.samples
@@ -97,7 +97,7 @@ def defect_ratio(a: Symmetries, b: Symmetries, one: Answer, other: Answer) -> tu
     """
     known = one.defect > a.decision.floor and other.defect > b.decision.floor
     if not known or a.accumulated.blocks is None or b.accumulated.blocks is None:
-        return NOTHING, False
+        return UNKNOWN_SHARE, False
     blocks = a.accumulated.blocks, b.accumulated.blocks
     parts = [_influences(sym, answer) for sym, answer in ((a, one), (b, other))]
     middle = math.log(other.defect / one.defect)

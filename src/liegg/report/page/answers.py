@@ -6,8 +6,8 @@ from itertools import pairwise
 from statistics import median
 from typing import Any, NamedTuple
 
-from liegg._utils.text import percentage
-from liegg.report.numbers import number
+from liegg._utils.text import percent_digits, percentage
+from liegg.report.numbers import number, with_interval
 from liegg.report.page import charts
 from liegg.results.answer import HOLDS, Answer, FiniteChange
 from liegg.results.answers import Answers
@@ -64,7 +64,11 @@ def answers_of(answers: Answers) -> dict[str, Any] | None:
         "samples": max((len(one.each_change) for one in moved), default=0),
         "level": f"{100 * moved[0].level:g}" if quantity == "predictions" else "",
         "within": percentage(HOLDS),
-        "curves": curves_of(answers),
+        "curves": [
+            {"key": f"answer-{i}", "name": answer.name, **_curve(answer, answer.finite)}
+            for i, answer in enumerate(answers)
+            if answer.finite is not None and has_sizes(answer.finite)
+        ],
     }
 
 
@@ -114,17 +118,18 @@ def _row(answer: Answer, told: Told | None, top: float) -> dict[str, Any]:
         "interval": "",
         "random": "",
         "untrained": _untrained(answer),
-        "defect": _with_interval(answer),
+        "defect": with_interval(answer.defect, *answer.interval, digits=2),
         "effect": number(answer.effect, 2),
         "radius": "" if finite is None else finite.size_in_words(finite.radius).removeprefix("by "),
         "bar": None,
     }
     if told is None:
         return row
-    row |= {"changed": percentage(told.value), "random": percentage(told.random)}
+    changed = answer.changed or percentage(told.value)
+    row |= {"changed": changed, "random": percentage(told.random)}
     bar = {"value": _across(told.value, top), "random": _across(told.random, top), "ends": None}
     if told.low is not None and told.high is not None:
-        row["interval"] = f"{percentage(told.low).removesuffix(' %')} to {percentage(told.high)}"
+        row["interval"] = f"{percent_digits(told.low)} to {percentage(told.high)}"
         bar["ends"] = (_across(told.low, top), _across(told.high, top))
     return row | {"bar": bar}
 
@@ -148,30 +153,13 @@ def _untrained(answer: Answer) -> str:
     return f"{changed}δ² {number(median(values), 2)}"
 
 
-def _with_interval(answer: Answer) -> str:
-    low, high = answer.interval
-    if not math.isfinite(answer.defect):
-        return "–"
-    ends = f" ({number(low, 2)} – {number(high, 2)})" if math.isfinite(low + high) else ""
-    return f"{number(answer.defect, 2)}{ends}"
-
-
-def curves_of(answers: Answers) -> list[dict[str, Any]]:
-    """A line chart of every motion that was tried: its key, name, layout and numbers for the slider."""
-    return [
-        {"key": f"answer-{i}", "name": answer.name, **_curve(answer, answer.finite)}
-        for i, answer in enumerate(answers)
-        if answer.finite is not None and has_sizes(answer.finite)
-    ]
-
-
 def has_sizes(finite: FiniteChange) -> bool:
     """Whether the sizes of a motion grow with it; a motion of the user may have a unit without a size."""
     return all(a < b for a, b in pairwise([0.0, *finite.sizes.tolist()]))
 
 
 def _curve(answer: Answer, finite: FiniteChange) -> dict[str, Any]:
-    """Changed predictions, or the change of the output in per cent of its spread, at every size."""
+    """The line chart of a motion, and its numbers for the slider: changed predictions, or the change of the output in per cent."""
     own, random = finite.changed, finite.random_changed
     what = "predictions changed"
     if own is None or random is None:

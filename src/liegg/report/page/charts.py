@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from liegg.report.motions import HIGHEST_CHANGE, LOWEST_CHANGE, evenly
 from liegg.report.numbers import MAX_DECADES, decades, nice_steps, number, power_of_ten, window
 from liegg.results.layers import LayerSymmetries
+from liegg.results.verification import Curve
 
-WIDTH, HEIGHT = 400.0, 250.0
+CHART_WIDTH, CHART_HEIGHT = 400.0, 250.0
 LEFT, RIGHT, TOP, BOTTOM = 50.0, 14.0, 14.0, 42.0
 """Margins; the units are pixels of a narrow screen."""
 
@@ -20,7 +21,6 @@ MAX_PERCENT = 400.0
 """Changes above are drawn at the upper edge."""
 
 Scale = Callable[[float], float]
-Chart = dict[str, Any]
 
 
 def defects(record: dict[str, Any]) -> dict[str, Any]:
@@ -67,36 +67,34 @@ def biases(record: dict[str, Any]) -> dict[str, Any] | None:
     """Lay out the paper's symmetry bias against the identified algebra; None if there is none."""
     if record["bias"] is None:
         return None
-    place = _linear(0.0, 1.1, HEIGHT - BOTTOM, TOP)
+    place = _linear(0.0, 1.1, CHART_HEIGHT - BOTTOM, TOP)
     ticks = [(place(step), number(step)) for step in nice_steps(0.0, 1.1)]
     label = f"bias against {record['name']}"
     return _scatter(record["bias"], record["nullity"], label, axis=_axis(place, ticks, 0.0, 1.1))
 
 
-def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any]:
+def curve(measured: Curve, name: str, fraction: float) -> dict[str, Any]:
     """Lay out the change of the output along a motion, with the controls.
 
     Args:
-        measured: one curve of the verification, as a dict.
+        measured: one curve of the verification.
         name: of the motion.
         fraction: change up to which the motion holds.
     """
-    times, longest, period = measured["times"], measured["times"][-1], measured["period"]
-    own, mean, low, high = (
-        [math.inf if value is None else value for value in measured[key]]
-        for key in ("change", "control_mean", "control_low", "control_high")
-    )
+    times, longest, period = measured.times.tolist(), measured.longest, measured.period
+    own, mean = measured.change.tolist(), measured.control_mean.tolist()
+    low, high = measured.control_low.tolist(), measured.control_high.tolist()
     largest = max([1.0, *(value for value in (*own, *high) if math.isfinite(value))])
     top = math.ceil(math.log10(min(largest, HIGHEST_CHANGE)) - 1e-9)
     axis = _log_axis(LOWEST_CHANGE, 10.0**top)
-    across = _linear(0.0, longest, LEFT, WIDTH - RIGHT)
+    across = _linear(0.0, longest, LEFT, CHART_WIDTH - RIGHT)
     if period is not None and longest <= 1.001 * period:
         quarters = [(k, k * period / 4) for k in range(5) if k * period / 4 <= 1.001 * longest]
         ticks = [(across(time), f"{90 * k}°") for k, time in quarters]
         label = "motion, as an angle of the period"
     else:
         ticks = [(across(step), number(step)) for step in nice_steps(0.0, longest, 5)]
-        label = "t, either way" if measured["both_ways"] else "t"
+        label = "t, either way" if measured.both_ways else "t"
         label = "multiples of the data's spread" if name == "the group" else label
 
     def points(values: Sequence[float]) -> list[str]:
@@ -105,10 +103,6 @@ def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any
             for time, value in zip(*evenly(times, values), strict=True)
         ]
 
-    measured_marks = [
-        (across(time), axis["place"](value)) for time, value in zip(times, own, strict=True)
-    ]
-
     return axis | {
         "x_ticks": ticks,
         "x_label": label,
@@ -116,13 +110,15 @@ def curve(measured: dict[str, Any], name: str, fraction: float) -> dict[str, Any
         "longest": longest,
         "area": " ".join([*points(high), *reversed(points(low))]),
         "lines": [("control", " ".join(points(mean))), ("change", " ".join(points(own)))],
-        "measured": measured_marks,
+        "measured": [
+            (across(time), axis["place"](value)) for time, value in zip(times, own, strict=True)
+        ],
         "rulers": [{"y": axis["place"](fraction), "text": f"holds below {number(fraction)}"}],
-        "radius": across(measured["radius"]) if measured["radius"] < longest else None,
+        "radius": None if measured.holds else across(measured.radius),
         "label": f"{name}: output change r against t, at most {number(max(own))}; random directions "
         f"reach {number(max(mean))}",
         "x0": LEFT,
-        "x1": WIDTH - RIGHT,
+        "x1": CHART_WIDTH - RIGHT,
     }
 
 
@@ -164,7 +160,7 @@ def changes(
     *,
     top: float | None = None,
     **texts: str,
-) -> Chart:
+) -> dict[str, Any]:
     """Lay out percentages against the size of a motion, one line through points for each kind of motion.
 
     Args:
@@ -176,8 +172,8 @@ def changes(
     finite = [value for line in lines.values() for value in line if math.isfinite(value)]
     top = min(max(10.0, *finite), MAX_PERCENT) if top is None else top
     steps = nice_steps(0.0, top, 5)
-    place = _linear(0.0, top, HEIGHT - BOTTOM, TOP)
-    across = _linear(0.0, sizes[-1], LEFT, WIDTH - RIGHT)
+    place = _linear(0.0, top, CHART_HEIGHT - BOTTOM, TOP)
+    across = _linear(0.0, sizes[-1], LEFT, CHART_WIDTH - RIGHT)
     round_turn = texts["unit"] == "°" and sizes[-1] == 360
     marks = [90.0 * k for k in range(5)] if round_turn else nice_steps(0.0, sizes[-1], 5)
     degrees = "°" if texts["unit"] == "°" else ""
@@ -200,7 +196,7 @@ def changes(
             "points": points,
             "rulers": [],
             "x0": LEFT,
-            "x1": WIDTH - RIGHT,
+            "x1": CHART_WIDTH - RIGHT,
         }
     )
 
@@ -229,7 +225,7 @@ def over_layers(names: Sequence[str], panels: Sequence[Panel]) -> dict[str, Any]
     across = _linear(0.0, max(1.0, len(names) - 1.0), LEFT + 14, width - RIGHT - 14)
     return {
         "width": width,
-        "height": HEIGHT - BOTTOM + 26 + 6.5 * min(16, max(map(len, names))),
+        "height": CHART_HEIGHT - BOTTOM + 26 + 6.5 * min(16, max(map(len, names))),
         "panels": [_panel(panel, names, across) for panel in panels],
         "names": [(across(i), name) for i, name in enumerate(names)],
     }
@@ -249,7 +245,7 @@ def _panel(panel: Panel, names: Sequence[str], across: Scale) -> dict[str, Any]:
     values += [end for ends in bars for pair in ends.values() for end in pair]
     if panel.counts:
         top = max([1.0, *values])
-        place = _linear(0.0, 1.1 * top, HEIGHT - BOTTOM, TOP)
+        place = _linear(0.0, 1.1 * top, CHART_HEIGHT - BOTTOM, TOP)
         steps = [step for step in nice_steps(0.0, top, 5) if step == int(step)]
         axis = _axis(place, [(place(step), f"{step:.0f}") for step in steps], 0.0, 1.1 * top)
     else:
@@ -299,7 +295,7 @@ def _scatter(
     bars = {i: intervals[i] for i in drawn if intervals and None not in intervals[i]}
     ends = [end for bar in bars.values() for end in bar if end is not None]
     axis = axis or _log_axis(*decades([*(values[i] for i in drawn), *also, *ends]))
-    across = _linear(drawn.start + 0.4, max(drawn.stop, 1) + 0.6, LEFT, WIDTH - RIGHT)
+    across = _linear(drawn.start + 0.4, max(drawn.stop, 1) + 0.6, LEFT, CHART_WIDTH - RIGHT)
     quantity = label.split(" against ")[0].removeprefix("defect ")
     marks = [
         {
@@ -330,14 +326,14 @@ def _scatter(
 def _log_axis(low: float, high: float) -> dict[str, Any]:
     """A logarithmic vertical axis between two powers of ten."""
     first, last = round(math.log10(low)), round(math.log10(high))
-    height = _linear(float(first), float(last), HEIGHT - BOTTOM, TOP)
+    height = _linear(float(first), float(last), CHART_HEIGHT - BOTTOM, TOP)
     step = max(1, math.ceil((last - first) / 6))
     ticks = [(height(k), power_of_ten(k)) for k in range(last, first - 1, -step)]
     return _axis(lambda value: height(math.log10(min(max(value, low), high))), ticks, low, high)
 
 
 def _axis(place: Scale, ticks: list[tuple[float, str]], low: float, high: float) -> dict[str, Any]:
-    size = {"width": WIDTH, "height": HEIGHT}
+    size = {"width": CHART_WIDTH, "height": CHART_HEIGHT}
     return {"place": place, "y_ticks": ticks, "low": low, "high": high, **size}
 
 

@@ -8,10 +8,15 @@ from typing import Any
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
 from liegg._utils.diagnoses import plural
-from liegg._utils.version import __version__
-from liegg.report.numbers import angle, number, power_of_ten
+from liegg.report.numbers import angle, number, power_of_ten, with_interval
 from liegg.report.page.charts import Panel, Series, over_layers
-from liegg.report.page.layers import DECADES, DEFECT_WORDS, GLOSSARY, count_words, with_ends
+from liegg.report.page.layers import (
+    DEFECT_DECADES,
+    DEFECT_WORDS,
+    LAYER_GLOSSARY,
+    count_words,
+    layer_panels,
+)
 from liegg.report.page.render import rendered
 from liegg.results.answers import changed_cell
 from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
@@ -23,7 +28,7 @@ from liegg.results.paired_answer import PairedAnswer
 STRIP_WIDTH, STRIP_MARGIN = 260.0, 16.0
 """Size of the drawn intervals, in pixels."""
 
-MAX_DECADES = 8
+STRIP_DECADES = 8
 """Of their axis; smaller values are drawn at its left edge."""
 
 MODEL_GLOSSARY = (
@@ -89,7 +94,7 @@ def comparison_html(comparison: Comparison, *, title: str | None = None) -> str:
         ],
         "positive": comparison.shared > 0 or any(one.smaller for one in comparison.answers[:1]),
         "names": comparison.names,
-        "answers": [_answer(one) for one in comparison.answers],
+        "answers": [_answer(comparison, one) for one in comparison.answers],
         "facts": [
             (comparison.names[0], _side(comparison.a)),
             (comparison.names[1], _side(comparison.b)),
@@ -105,7 +110,6 @@ def comparison_html(comparison: Comparison, *, title: str | None = None) -> str:
         else "",
         "glossary": MODEL_GLOSSARY,
         "notes": list(comparison.notes),
-        "version": __version__,
     }
     return rendered("comparison.html.jinja", values)
 
@@ -122,7 +126,7 @@ def layer_comparison_html(comparison: LayerComparison, *, title: str | None = No
             (comparison.names[1], _network(b)),
             ("candidates", repr(a.action)),
         ],
-        "decades": DECADES,
+        "decades": DEFECT_DECADES,
         "about": f"{' and '.join(comparison.names)} are drawn against the layers that both have; bars "
         "are intervals.",
         "bold": "Names in bold: one network has a symmetry there that the other does not have.",
@@ -131,9 +135,8 @@ def layer_comparison_html(comparison: LayerComparison, *, title: str | None = No
         "rows": [
             {"cells": _cells(comparison, pair), "marked": pair.differs} for pair in comparison.pairs
         ],
-        "glossary": GLOSSARY,
+        "glossary": LAYER_GLOSSARY,
         "notes": list(comparison.notes),
-        "version": __version__,
     }
     return rendered("layers.html.jinja", values)
 
@@ -164,7 +167,7 @@ def _strip_axis(pairs: Sequence[PairedDefect]) -> dict[str, Any]:
         if end > 0 and math.isfinite(end)
     ] or [1.0]
     last = math.ceil(math.log10(max(ends)) - 1e-9)
-    first = max(math.floor(math.log10(min(ends)) + 1e-9), last - MAX_DECADES)
+    first = max(math.floor(math.log10(min(ends)) + 1e-9), last - STRIP_DECADES)
     first -= any(one.exact for pair in pairs for one in (pair.a, pair.b))
     last = max(last, first + 1)
     room = STRIP_WIDTH - 2 * STRIP_MARGIN
@@ -184,7 +187,7 @@ def _strip_axis(pairs: Sequence[PairedDefect]) -> dict[str, Any]:
     }
 
 
-def _answer(pair: PairedAnswer) -> dict[str, str]:
+def _answer(comparison: Comparison, pair: PairedAnswer) -> dict[str, str]:
     """A named motion in both models."""
     ratio = pair.ratio
     return {
@@ -192,8 +195,8 @@ def _answer(pair: PairedAnswer) -> dict[str, str]:
         "size": "" if pair.a.finite is None else pair.a.finite.size_in_words(),
         "a": changed_cell(pair.a) or number(pair.a.defect),
         "b": changed_cell(pair.b) or number(pair.b.defect),
-        "clearly": {"a": pair.names[0], "b": pair.names[1], "": "neither"}[pair.smaller],
-        "ratio": with_ends(ratio.value, ratio.low, ratio.high),
+        "clearly": comparison.named(pair.smaller) or "neither",
+        "ratio": with_interval(ratio.value, ratio.low, ratio.high),
     }
 
 
@@ -231,7 +234,7 @@ def _mark(measured: Measured, place: Any) -> dict[str, Any]:
 def _value(measured: Measured) -> str:
     if measured.exact:
         return "0 (exact)"
-    return with_ends(measured.value, measured.low, measured.high)
+    return with_interval(measured.value, measured.low, measured.high)
 
 
 def _panels(comparison: LayerComparison) -> list[Panel]:
@@ -241,28 +244,17 @@ def _panels(comparison: LayerComparison) -> list[Panel]:
         (name, [getattr(pair, side).invariance for pair in comparison.pairs])
         for side, name in called
     ]
-    threshold = sides[0][1][0].decision.thresholds.threshold
-    rulers = {"may be a symmetry below": threshold}
-    named = [
-        Panel(
-            f"defect δ² of {name}",
-            [
-                Series(title, [one.value for one in of], [[one.low, one.high] for one in of])
-                for side, title in called
-                for of in [[getattr(pair.directions[i], side) for pair in comparison.pairs]]
-            ],
-            rulers,
-            decades=DECADES,
-        )
+    named = {
+        f"defect δ² of {name}": [
+            Series(title, [one.value for one in of], [[one.low, one.high] for one in of])
+            for side, title in called
+            for of in [[getattr(pair.directions[i], side) for pair in comparison.pairs]]
+        ]
         for i, name in enumerate(comparison.motions)
-    ]
+    }
     counts = [Series(name, [float(sym.nullity) for sym in syms]) for name, syms in sides]
     smallest = [Series(name, [smallest_defect(sym) for sym in syms]) for name, syms in sides]
-    return [
-        *named,
-        Panel("number of symmetries", counts, counts=True),
-        Panel("smallest defect δ² of any motion", smallest, rulers, decades=DECADES),
-    ]
+    return layer_panels(named, counts, smallest, comparison.pairs[0].a.invariance)
 
 
 def _heads(comparison: LayerComparison) -> list[str]:
@@ -275,7 +267,6 @@ def _heads(comparison: LayerComparison) -> list[str]:
 
 
 def _cells(comparison: LayerComparison, pair: LayerPair) -> list[str]:
-    called = dict(zip("ab", comparison.names, strict=True)) | {"": "neither"}
     cells = [
         pair.name,
         pair.kind,
@@ -285,5 +276,5 @@ def _cells(comparison: LayerComparison, pair: LayerPair) -> list[str]:
         *(number(smallest_defect(layer.invariance)) for layer in (pair.a, pair.b)),
     ]
     for one in pair.directions:
-        cells += [_value(one.a), _value(one.b), called[one.smaller]]
+        cells += [_value(one.a), _value(one.b), comparison.named(one.smaller) or "neither"]
     return cells

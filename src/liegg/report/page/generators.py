@@ -27,7 +27,7 @@ MAX_CARDS = 12
 MAX_TRIVIAL = 6
 """Directions that do not move the data, drawn."""
 
-MAX_TERMS = 8
+LISTED_COEFFICIENTS = 8
 """Coefficients listed on a card."""
 
 MAX_NUMBERED_SIDE, MAX_CELL_SIDE = 8, 16
@@ -36,7 +36,7 @@ MAX_NUMBERED_SIDE, MAX_CELL_SIDE = 8, 16
 MAX_TICK = 7
 """Letters of a name beside a cell."""
 
-ARROWS = 7
+CARD_ARROWS = 7
 """Arrows per side of a vector field."""
 
 NEGLIGIBLE_RATE = 0.01
@@ -172,7 +172,9 @@ def _card(label: str, words: str) -> dict[str, Any]:
 
 def _terms(row: Float[Tensor, " g"], words: tuple[str, ...]) -> list[tuple[str, str]]:
     """The largest coefficients with the words of their candidates."""
-    order: list[int] = row.abs().argsort(descending=True, stable=True)[:MAX_TERMS].tolist()
+    order: list[int] = (
+        row.abs().argsort(descending=True, stable=True)[:LISTED_COEFFICIENTS].tolist()
+    )
     return [(words[i], number(float(row[i]))) for i in order if float(row[i])]
 
 
@@ -248,7 +250,7 @@ def field(
     if n < 2 or not float(matrix.abs().max()) > 0:
         return None
     plane = plane_of(matrix, homogeneous=homogeneous)
-    places, arrows, longest = plane.arrows(ARROWS)
+    places, arrows, longest = plane.arrows(CARD_ARROWS)
     arrows = arrows * (0.3 / longest) if longest > 0 else arrows
     lines = [
         {

@@ -1,6 +1,6 @@
 """The words of a page that are not plain, each in a sentence or two."""
 
-TERMS = {
+GLOSSARY_TERMS = {
     "motion": "A change of the samples that can be small or large, such as rotating an image by any angle.",
     "invariant, equivariant": "Invariant: the output stays the same when the sample moves. Equivariant: the output moves "
     "along with the sample, as forces rotate with a molecule.",

@@ -1,6 +1,5 @@
 """A group of finite symmetries as one self-contained HTML page."""
 
-import colorsys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,21 +8,21 @@ from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
-from liegg._utils.version import __version__
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.report.page.group_stage import stage
 from liegg.report.page.render import rendered
+from liegg.report.plots.group import element_colours, flat_orbit, is_light
 from liegg.results.group_symmetries import GroupElement, GroupSymmetries
 from liegg.results.group_text import columns
 from liegg.results.tables import Column
 
-LARGEST_DRAWN = 64
+DRAWN_ORDER = 64
 """Largest order of a group whose multiplication table is drawn."""
 
 TABLE_SIDE, ORBIT_SIDE = 420.0, 320.0
 """Sides of the drawings, in pixels."""
 
-GLOSSARY = (
+GROUP_GLOSSARY = (
     (
         "element",
         "a finite transformation of a sample, such as a reflection, a rotation by a fixed angle, or a permutation of slots.",
@@ -102,13 +101,12 @@ def group_html(
         "tried_heads": [column.head for column in _columns(found, found.rejected)],
         "tried": _rows(found, found.rejected),
         "scene": scene,
-        "buttons": _buttons(shown[: 0 if scene is None else len(scene["words"])]),
+        "buttons": shown[: 0 if scene is None else len(scene["words"])],
         "table": None if found.group is None else table_drawing(found.group),
         "orbit": None if found.group is None else orbit_drawing(found.group),
         "angles": found.angles,
-        "glossary": GLOSSARY,
+        "glossary": GROUP_GLOSSARY,
         "notes": [str(note) for note in found.notes],
-        "version": __version__,
     }
     data = {"group": scene}
     return rendered("group.html.jinja", values, data, more=("group.css", "group.js"))
@@ -143,34 +141,21 @@ def _rows(found: GroupSymmetries, elements: Sequence[GroupElement]) -> list[dict
     ]
 
 
-def _buttons(elements: Sequence[GroupElement]) -> list[dict[str, Any]]:
-    return [
-        {"words": one.words, "counted": one.counted, "place": place}
-        for place, one in enumerate(elements)
-    ]
-
-
 def table_drawing(group: FiniteGroup) -> dict[str, Any] | None:
     """Fields of the multiplication table; None if it is not closed or too large."""
-    if not group.closed or not 1 < len(group.table) <= LARGEST_DRAWN:
+    if not group.closed or not 1 < len(group.table) <= DRAWN_ORDER:
         return None
     m = len(group.table)
     side = TABLE_SIDE / m
-    colours = ["#e8e8e8"] * m
-    for k, members in enumerate(group.classes):
-        hue = (0.58 + k * 0.618034) % 1.0  # golden ratio: neighbours differ
-        for place, element in enumerate(members if 0 not in members else ()):
-            share = place / max(len(members) - 1, 1)
-            rgb = colorsys.hsv_to_rgb(hue, 0.75 - 0.45 * share, 0.6 + 0.35 * share)
-            colours[element] = "#" + "".join(f"{round(255 * part):02x}" for part in rgb)
+    rgb = element_colours(group)
+    colours = ["#" + (255 * colour).round().astype("uint8").tobytes().hex() for colour in rgb]
     fields = [
         {
             "x": round(j * side, 2),
             "y": round(i * side, 2),
             "colour": colours[product],
             "text": product + 1 if m <= 12 else "",
-            "dark": product != 0
-            and int(colours[product][1:3], 16) + int(colours[product][3:5], 16) < 300,
+            "dark": not is_light(rgb[product]),
             "title": f"{i + 1} · {j + 1} = {product + 1}: {group.words[product]}",
         }
         for i, row in enumerate(group.table.tolist())
@@ -191,8 +176,6 @@ def table_drawing(group: FiniteGroup) -> dict[str, Any] | None:
 
 def orbit_drawing(group: FiniteGroup) -> dict[str, Any] | None:
     """Places of the images of a point; None if there is one element only."""
-    from liegg.report.plots.group import flat_orbit
-
     if len(group.elements) < 2 or len(group.elements) > 500:
         return None
     flat = flat_orbit(group)

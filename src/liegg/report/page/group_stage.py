@@ -14,21 +14,14 @@ from liegg.inputs.model import eval_view
 from liegg.report.numbers import number
 from liegg.results.group_symmetries import GroupElement, GroupSymmetries
 
-MOST_SAMPLES = 4
+PAGE_SAMPLES = 4
 """Samples that a page shows."""
 
-MOST_NUMBERS = 400_000
+PAGE_NUMBERS = 400_000
 """Numbers of moved samples in a page; beyond, fewer samples are shown, and then fewer elements."""
 
-MOST_POINTS = 400
+DRAWN_POINTS = 400
 """Vectors of a sample up to which they are drawn as points."""
-
-
-def action_of(found: GroupSymmetries) -> Action:
-    """The action of a result."""
-    if found.continuous is not None:
-        return found.continuous.action
-    return action_from_settings(found.settings["action"])
 
 
 def moved(
@@ -55,32 +48,31 @@ def stage(
     classes: Sequence[str] | None,
 ) -> dict[str, Any]:
     """What the script draws: the samples under every element, and the labels."""
-    action = action_of(found)
+    own = found.continuous
+    action = action_from_settings(found.settings["action"]) if own is None else own.action
     expected = found.settings.get("sample")
     if expected is not None and list(samples.shape[1:]) != list(expected):
         raise ArgumentError(
             f"samples have shape {tuple(samples.shape)}; expected [b, {', '.join(map(str, expected))}], as the samples "
             "that were analysed."
         )
-    size = max(samples[0].numel(), 1) if len(samples) else 1
-    count = max(1, min(MOST_SAMPLES, MOST_NUMBERS // (size * (len(elements) + 1))))
+    size = max(samples[0].numel(), 1)
+    count = max(1, min(PAGE_SAMPLES, PAGE_NUMBERS // (size * (len(elements) + 1))))
     x = samples[:count].detach().cpu()
-    shown = elements[: max(1, MOST_NUMBERS // (size * count))]
+    shown = elements[: max(1, PAGE_NUMBERS // (size * count))]
     images = [moved(element, action, x) for element in shown]
-    kind, drawn = drawing(found, action, x)
+    kind, drawn = drawing(action, x)
     return {
         "kind": kind,
         "samples": drawn,
-        "moved": [drawing(found, action, image)[1] for image in images],
+        "moved": [drawing(action, image)[1] for image in images],
         "words": [element.words for element in shown],
         "labels": labels(model, x, classes),
         "moved_labels": [labels(model, image, classes) for image in images],
     }
 
 
-def drawing(
-    found: GroupSymmetries, action: Action, x: Float[Tensor, "b ..."]
-) -> tuple[str, list[Any]]:
+def drawing(action: Action, x: Float[Tensor, "b ..."]) -> tuple[str, list[Any]]:
     """How samples are drawn, and their numbers: images, points, or bars."""
     spaces = action.spaces(tuple(x.shape[1:]))
     kinds = {space.kind for space in spaces}
@@ -90,9 +82,9 @@ def drawing(
     vectors = next((space for space in spaces if isinstance(space, VectorSpace)), None)
     if vectors is not None and vectors.kind == "vectors":
         points = vectors.vectors(x.double())
-        if points.shape[2] in (2, 3) and points.shape[1] <= MOST_POINTS:
+        if points.shape[2] in (2, 3) and points.shape[1] <= DRAWN_POINTS:
             return "points", _rounded(points)
-    return "bars", _rounded(x.double().flatten(1)[:, :MOST_POINTS])
+    return "bars", _rounded(x.double().flatten(1)[:, :DRAWN_POINTS])
 
 
 def _rounded(values: Tensor) -> list[Any]:

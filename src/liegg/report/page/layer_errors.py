@@ -6,22 +6,21 @@ from pathlib import Path
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
 from liegg._utils.text import percentage
-from liegg._utils.version import __version__
 from liegg.report.page.charts import Panel, Series, over_layers
 from liegg.report.page.render import rendered
 from liegg.results.layer_errors import LayerError, LayerErrors
 from liegg.results.layer_errors_text import cause_cell, share_cell
 
-DECADES = 4
+ERROR_DECADES = 4
 """Powers of ten of the charts."""
 
-CHARTED = 60
+CHARTED_LAYERS = 60
 """Most layers in a chart: those that add most, in the order of the network."""
 
-BOLD = 6
+BOLD_LAYERS = 6
 """Layers that add most, whose names are bold."""
 
-GLOSSARY = (
+ERROR_GLOSSARY = (
     (
         "effect",
         "how much the output of the network changes if this layer alone makes its error, and the samples do not move; in per cent "
@@ -88,9 +87,9 @@ def write_layer_errors(result: LayerErrors, path: str | Path, *, title: str | No
 
 def layer_errors_html(result: LayerErrors, *, title: str | None = None) -> str:
     """The page of `write_layer_errors` as text."""
-    worst = {layer.name for layer in result.worst[:CHARTED]}
+    worst = {layer.name for layer in result.worst[:CHARTED_LAYERS]}
     charted = [layer for layer in result.single if layer.name in worst] or list(result.single)[:1]
-    bold = {layer.name for layer in result.worst[:BOLD]}
+    bold = {layer.name for layer in result.worst[:BOLD_LAYERS]}
     classes = any(not math.isnan(layer.changed) for layer in result)
     heads = [
         "layer",
@@ -104,6 +103,7 @@ def layer_errors_html(result: LayerErrors, *, title: str | None = None) -> str:
     ]
     if classes:
         heads.insert(4, "predictions changed")
+    largest = list(result.by_cause().items())[:2]
     first, *rest = result.sentence.split("; ", 1)
     values = {
         "title": title or f"{result.motion.capitalize()} in the layers of {result.model}",
@@ -113,29 +113,23 @@ def layer_errors_html(result: LayerErrors, *, title: str | None = None) -> str:
             ("layers", str(len(result))),
             ("samples", str(result.samples)),
             ("change of the output", percentage(result.output)),
-            *((f"share of {cause}", percentage(share)) for cause, share in _largest(result)),
+            *((f"share of {cause}", percentage(share)) for cause, share in largest),
         ],
         "about": f"The motion is {result.motion} by {result.amount}. The charts show the {len(charted)} layers that add most."
         if len(charted) > 1
         else f"The motion is {result.motion} by {result.amount}.",
         "bold": "Names in bold: layers that add most. “Inside” leaves out places that see the border of the image.",
-        "decades": DECADES,
+        "decades": ERROR_DECADES,
         "chart": over_layers([layer.name for layer in charted], _panels(charted, classes=classes)),
         "heads": heads,
         "rows": [
             {"cells": _cells(layer, result, classes=classes), "marked": layer.name in bold}
             for layer in result.single
         ],
-        "glossary": GLOSSARY,
+        "glossary": ERROR_GLOSSARY,
         "notes": list(result.notes),
-        "version": __version__,
     }
     return rendered("layers.html.jinja", values)
-
-
-def _largest(result: LayerErrors) -> list[tuple[str, float]]:
-    """The two causes with the largest shares."""
-    return [(str(cause), share) for cause, share in result.by_cause().items()][:2]
 
 
 def _panels(layers: list[LayerError], *, classes: bool) -> list[Panel]:
@@ -143,13 +137,13 @@ def _panels(layers: list[LayerError], *, classes: bool) -> list[Panel]:
     panels = []
     if not all(math.isnan(layer.effect) for layer in layers):
         effect = Series("this layer alone", [100 * layer.effect for layer in layers])
-        panels.append(Panel("effect on the output (%)", [effect], decades=DECADES))
+        panels.append(Panel("effect on the output (%)", [effect], decades=ERROR_DECADES))
     if classes:
         changed = Series("this layer alone", [100 * layer.changed for layer in layers])
         panels.append(Panel("predictions changed (%)", [changed], counts=True))
     added = Series("this layer", [100 * layer.added for layer in layers])
     total = Series("all layers up to here", [100 * layer.total for layer in layers])
-    panels.append(Panel("error (% of the variance)", [added, total], decades=DECADES))
+    panels.append(Panel("error (% of the variance)", [added, total], decades=ERROR_DECADES))
     return panels
 
 

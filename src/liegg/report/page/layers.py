@@ -1,20 +1,20 @@
 """The layers of a network as one self-contained HTML page."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
-from liegg._utils.version import __version__
-from liegg.report.numbers import number
+from liegg.report.numbers import number, with_interval
 from liegg.report.page.charts import Panel, Series, over_layers
 from liegg.report.page.render import rendered
 from liegg.results.layer_account import in_sentences
 from liegg.results.layers import LayerDirection, LayerResult, LayerSymmetries, smallest_defect
+from liegg.results.layers_text import output_cell
 from liegg.results.symmetries import Symmetries
 
-DECADES = 6
+DEFECT_DECADES = 6
 """Powers of ten of the charts: a defect of 10⁻⁶ is a thousandth of an average change."""
 
 DEFECT_WORDS = (
@@ -24,7 +24,7 @@ DEFECT_WORDS = (
     "from those of other motions.",
 )
 
-GLOSSARY = (
+LAYER_GLOSSARY = (
     (
         "symmetry",
         "a small motion of the network's input that does not change the output of a layer (invariance). A layer is equivariant "
@@ -77,14 +77,14 @@ def layers_html(layers: LayerSymmetries, *, about: Any = None, title: str | None
         "about": f"Candidates: {layers.action!r}"
         + (f", with {layers.output_action!r} on the outputs of the layers." if pairs else "."),
         "bold": "Names in bold: layers with a symmetry.",
-        "decades": DECADES,
+        "decades": DEFECT_DECADES,
         "chart": over_layers(layers.names, _panels(layers, named)),
         "heads": _heads(named, pairs=pairs),
         "rows": [
             {"cells": _cells(i, layer, named, pairs=pairs), "marked": _symmetric(layer)}
             for i, layer in enumerate(layers)
         ],
-        "glossary": GLOSSARY,
+        "glossary": LAYER_GLOSSARY,
         "notes": [
             *layers.notes,
             *(
@@ -94,7 +94,6 @@ def layers_html(layers: LayerSymmetries, *, about: Any = None, title: str | None
                 for note in layer.notes
             ),
         ],
-        "version": __version__,
     }
     return rendered("layers.html.jinja", values)
 
@@ -117,14 +116,28 @@ def _panels(layers: LayerSymmetries, named: Sequence[LayerDirection]) -> list[Pa
         for name, each in problems.items()
     ]
     chosen = [Series(one.name, one.values.tolist(), one.intervals.tolist()) for one in named]
-    threshold = layers[0].invariance.decision.thresholds.threshold
-    rulers = {"may be a symmetry below": threshold}
-    motions = [Panel("defect δ² of named motions", chosen, rulers, decades=DECADES)]
-    return [
-        *(motions if chosen else []),
-        Panel("number of symmetries", counts, counts=True),
-        Panel("smallest defect δ² of any motion", smallest, rulers, decades=DECADES),
-    ]
+    motions = {"defect δ² of named motions": chosen} if chosen else {}
+    return layer_panels(motions, counts, smallest, layers[0].invariance)
+
+
+def layer_panels(
+    motions: Mapping[str, Sequence[Series]],
+    counts: Sequence[Series],
+    smallest: Sequence[Series],
+    sym: Symmetries,
+) -> list[Panel]:
+    """Charts of named motions by their titles, of the number of symmetries, and of the smallest defect, with the threshold.
+
+    Args:
+        motions: defects of named motions.
+        counts: numbers of symmetries.
+        smallest: smallest defects.
+        sym: a result that holds the threshold.
+    """
+    rulers = {"may be a symmetry below": sym.decision.thresholds.threshold}
+    defects = [*motions.items(), ("smallest defect δ² of any motion", smallest)]
+    panels = [Panel(title, of, rulers, decades=DEFECT_DECADES) for title, of in defects]
+    return [*panels[:-1], Panel("number of symmetries", counts, counts=True), panels[-1]]
 
 
 def _heads(named: Sequence[LayerDirection], *, pairs: bool) -> list[str]:
@@ -139,10 +152,10 @@ def _cells(
     cells = [
         layer.name,
         layer.kind,
-        f"as {layer.same}" if layer.same else "×".join(map(str, layer.shape)) or "1",
+        output_cell(layer),
         count_words(layer.invariance),
         number(smallest_defect(layer.invariance)),
-        *(with_ends(float(one.values[i]), *one.intervals[i].tolist()) for one in named),
+        *(with_interval(float(one.values[i]), *one.intervals[i].tolist()) for one in named),
     ]
     if pairs:
         sym = layer.equivariance
@@ -156,12 +169,3 @@ def count_words(sym: Symmetries) -> str:
         return "undecided"
     name = f", {sym.name}" if sym.nullity and sym.identification.known else ""
     return f"{sym.nullity}{name}"
-
-
-def with_ends(value: float, low: float, high: float) -> str:
-    """A defect and its interval, if it has one.
-
-    >>> with_ends(0.25, 0.2, 0.3), with_ends(0.25, float("nan"), float("nan"))
-    ('0.25 (0.2 – 0.3)', '0.25')
-    """
-    return number(value) if low != low else f"{number(value)} ({number(low)} – {number(high)})"

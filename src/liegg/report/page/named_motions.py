@@ -16,10 +16,10 @@ from liegg.report.page.answers import WHOLE_TURN, from_start, has_sizes
 from liegg.results.answer import Answer, FiniteChange
 from liegg.results.symmetries import Symmetries
 
-BASIS = "named motions"
+NAMED_BASIS = "named motions"
 """What the list of motions calls them."""
 
-LETTERS = 16
+CHECKSUM_LETTERS = 16
 """Letters of the checksum by which a sample is known."""
 
 
@@ -49,7 +49,7 @@ def named_motions(
         motions.append(
             {
                 "label": answer.name,
-                "basis": BASIS,
+                "basis": NAMED_BASIS,
                 "curve": f"answer-{i}" if times else None,
                 "matrix": matrix,
                 "action": action,
@@ -119,7 +119,7 @@ def recognised(sym: Symmetries, x: Float[Tensor, "k ..."]) -> list[str]:
     dtype = getattr(torch, str(sym.settings.get("dtype")), None)
     if not isinstance(dtype, torch.dtype):
         return []
-    return [checksum(one)[:LETTERS] for one in x.to(dtype)]
+    return [checksum(one)[:CHECKSUM_LETTERS] for one in x.to(dtype)]
 
 
 def _predictions(

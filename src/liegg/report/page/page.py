@@ -11,23 +11,23 @@ from torch import Tensor
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
 from liegg.report.motions import checked_samples
-from liegg.report.numbers import angle, number
+from liegg.report.numbers import angle, number, with_interval
 from liegg.report.page import charts
 from liegg.report.page.answers import answers_of
 from liegg.report.page.generators import bases, trivial_directions
-from liegg.report.page.glossary import TERMS
+from liegg.report.page.glossary import GLOSSARY_TERMS
 from liegg.report.page.named_motions import checked_classes, named_motions
 from liegg.report.page.render import rendered
 from liegg.report.page.snippet import snippet_of
 from liegg.report.page.stage import motions_of, stage_of
+from liegg.results.json_values import from_json, json_values
 from liegg.results.layers import LayerSymmetries
 from liegg.results.symmetries import Symmetries
-from liegg.results.tower import in_words, level_from_dict
+from liegg.results.tower import Level, in_words
+from liegg.results.verification import Verification
 
 MAX_CURVES = 12
 """Curves drawn for each kind of motion; the others are listed in words."""
-
-GRADE_WORDS = {"exact": "exactly", "strong": "very nearly", "approximate": "approximately"}
 
 
 @checked()
@@ -87,14 +87,13 @@ def report_html(
     stage, classes = stage_of(sym.action, samples), checked_classes(sym, classes)
     x = None if samples is None else checked_samples(sym.action, samples)
     named = named_motions(sym, stage, x, classes)
-    motions, curves = motions_of(sym, stage, named), _curves(record)
+    motions, curves = motions_of(sym, stage, named), _curves(sym.verification)
     settings = {name: value for name, value in record["settings"].items() if name != "versions"}
     values = {
         "title": f"Symmetries of {sym.subject}" if title is None else title,
         "record": record,
-        "verdict": verdict(record),
         "answers": answers,
-        "terms": TERMS,
+        "terms": GLOSSARY_TERMS,
         "action": repr(sym.action),
         "candidates": sym.action.size,
         "output_action": None if sym.output_action is None else repr(sym.output_action),
@@ -134,39 +133,14 @@ def notebook_html(sym: Symmetries) -> str:
         MissingExtraError: jinja2 is not installed.
     """
     record = sym.to_dict()
-    answer = sym.answers[0].sentence if sym.answers else None
     values = {
-        "verdict": verdict(record),
-        "answer": answer,
+        "answer": sym.answers[0].sentence if sym.answers else None,
         "facts": facts(record),
         "record": record,
+        "table": str(sym),
+        "chart": charts.defects(record),
     }
-    return rendered(
-        "notebook.html.jinja", values | {"table": str(sym), "chart": charts.defects(record)}
-    )
-
-
-def verdict(record: dict[str, Any]) -> str:
-    """The finding in one sentence, with the name of the algebra.
-
-    Args:
-        record: the result as a dict.
-    """
-    if record.get("distribution") is not None:
-        return record["sentence"]["text"]
-    model, algebra, nullity = record["model"], record["identification"], record["nullity"]
-    if not nullity:
-        undecided = record["decision"]["undecided"]
-        rest = f"; {undecided} directions are undecided" if undecided else ""
-        return f"No symmetry of {model} was found among these candidates{rest}."
-    grade = record["grades"][nullity - 1]
-    if algebra["name"] == "unknown":
-        group = f"a {nullity}-dimensional family of motions without a known name"
-    else:
-        meaning = f", {algebra['meaning']}" if algebra["meaning"] else ""
-        group = f"{algebra['name']}{meaning}{'' if algebra['confident'] else ' (uncertain name)'}"
-    kind = "invariant" if record["question"] == "invariance" else "equivariant"
-    return f"{model} is {GRADE_WORDS.get(grade, grade)} {kind} under {group}."
+    return rendered("notebook.html.jinja", values)
 
 
 def facts(record: dict[str, Any]) -> list[tuple[str, str]]:
@@ -190,21 +164,19 @@ def facts(record: dict[str, Any]) -> list[tuple[str, str]]:
             name = "span stable to" if nullity else "nearest candidate stable to"
             entries.append((name, angle(certainty["angle"])))
     if nullity:
-        entries.append(("largest δ²", _with_interval(record, nullity - 1)))
+        entries.append(("largest δ²", _defect(record, nullity - 1)))
         ratio = f"{number(gap)} times" if gap is not None else "no direction is left"
         entries.append(("gap to the next", "not computed" if open_ended else ratio))
     elif record["defects"]:
-        entries.append(("smallest δ²", _with_interval(record, 0)))
-    if levels := in_words([*map(level_from_dict, record["tower"])], nullity):
+        entries.append(("smallest δ²", _defect(record, 0)))
+    if levels := in_words(from_json(tuple[Level, ...], record["tower"]), nullity):
         entries.append(("levels", levels))
     return entries
 
 
-def _with_interval(record: dict[str, Any], i: int) -> str:
+def _defect(record: dict[str, Any], i: int) -> str:
     """A defect and its interval."""
-    low, high = record["intervals"][i]
-    interval = "" if low is None or high is None else f" ({number(low)} – {number(high)})"
-    return f"{number(record['defects'][i])}{interval}"
+    return with_interval(record["defects"][i], *record["intervals"][i])
 
 
 def _nearest(record: dict[str, Any]) -> str:
@@ -212,42 +184,34 @@ def _nearest(record: dict[str, Any]) -> str:
     if record["nullity"] or record["decision"]["undecided"] or not record["candidates"]:
         return ""
     words, grade = (record["candidates"][0][key] for key in ("words", "grade"))
-    return f"The nearest candidate: {words}; δ² {_with_interval(record, 0)}, grade {grade}."
+    return f"The nearest candidate: {words}; δ² {_defect(record, 0)}, grade {grade}."
 
 
-def _curves(record: dict[str, Any]) -> list[dict[str, Any]]:
+def _curves(verification: Verification | None) -> list[dict[str, Any]]:
     """Every curve with its sentence and its numbers for the slider; the first of each kind drawn."""
-    verification = record["verification"]
     if verification is None:
         return []
-    words, curves = verification["other_words"], verification["curves"]
-    others = verification["other_sentences"]
-    own = [sentence.partition(": ")[2] for sentence in verification["sentences"]]
-    entries = [
-        (f"other-{i}", name, sentence.removeprefix(f"{name}: "), curve)
-        for i, (name, sentence, curve) in enumerate(
-            zip(words, others, verification["others"], strict=True)
-        )
-    ]
-    if verification["group"] is not None:
-        entries.append(("group", "the group", own[len(curves)], verification["group"]))
+    others = enumerate(zip(verification.other_words, verification.others, strict=True))
+    entries = [(f"other-{i}", name, i, curve) for i, (name, curve) in others]
+    if verification.group is not None:
+        entries.append(("group", "the group", 0, verification.group))
     entries += [
-        (f"generator-{i}", f"generator {i + 1}", own[i], curve) for i, curve in enumerate(curves)
+        (f"generator-{i}", f"generator {i + 1}", i, curve)
+        for i, curve in enumerate(verification.curves)
     ]
-    fraction = verification["fraction"]
     return [
         {
             "key": key,
             "name": name,
-            "sentence": sentence,
-            "chart": charts.curve(curve, name, fraction)
-            if key == "group" or int(key.partition("-")[2]) < MAX_CURVES
-            else None,
+            "sentence": curve.sentence(),
+            "chart": charts.curve(curve, name, verification.fraction) if i < MAX_CURVES else None,
             "numbers": None
             if key == "group"
-            else {part: curve[part] for part in ("times", "change", "control_mean")},
+            else json_values(
+                {"times": curve.times, "change": curve.change, "control_mean": curve.control_mean}
+            ),
         }
-        for key, name, sentence, curve in entries
+        for key, name, i, curve in entries
     ]
 
 

@@ -4,12 +4,13 @@ import json
 from typing import Any
 
 from liegg._utils.errors import MissingExtraError
+from liegg._utils.version import __version__
 
-ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
+SCRIPT_ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 """What could end a script element or begin another; `json` escapes U+2028 and U+2029 itself."""
 
 
-STYLES, SCRIPTS = ("report.css", "answers.css"), ("answers.js", "report.js")
+PAGE_STYLES, PAGE_SCRIPTS = ("report.css", "answers.css"), ("answers.js", "report.js")
 """Files of a page, in their order."""
 
 
@@ -46,13 +47,13 @@ def rendered(
     style, script = (
         Markup("".join(loader.get_source(environment, name)[0] for name in names))
         for names in (
-            (*STYLES, *(name for name in more if name.endswith(".css"))),
-            (*SCRIPTS, *(name for name in more if name.endswith(".js"))),
+            (*PAGE_STYLES, *(name for name in more if name.endswith(".css"))),
+            (*PAGE_SCRIPTS, *(name for name in more if name.endswith(".js"))),
         )
     )
     encoded = Markup(embedded({} if data is None else data))
     return environment.get_template(template).render(
-        values | {"style": style, "script": script, "data": encoded}
+        values | {"style": style, "script": script, "data": encoded, "version": __version__}
     )
 
 
@@ -62,4 +63,4 @@ def embedded(value: Any) -> str:
     >>> embedded({"a": "</script>"})
     '{"a":"\\u003c/script\\u003e"}'
     """
-    return json.dumps(value, allow_nan=False, separators=(",", ":")).translate(ESCAPES)
+    return json.dumps(value, allow_nan=False, separators=(",", ":")).translate(SCRIPT_ESCAPES)

@@ -78,18 +78,21 @@ def _keywords(sym: Symmetries) -> dict[str, str]:
         run["seed"] = seed
     if reinitialised is not None and len(reinitialised.along) != CONTROL_DRAWS:
         run["control_draws"] = len(reinitialised.along)
-    for name, values in (("thresholds", _thresholds(sym)), ("run", run)):
-        if values:
-            fields = ", ".join(f"{key}={value!r}" for key, value in values.items())
-            keywords[name] = f"liegg.{name.capitalize()}({fields})"
-    return keywords
+    return keywords | _thresholds(sym) | _record("run", run)
 
 
-def _thresholds(sym: Symmetries) -> dict[str, float]:
-    """Thresholds that differ from their defaults."""
+def _thresholds(sym: Symmetries) -> dict[str, str]:
+    """Thresholds that differ from their defaults, as code."""
     defaults = asdict(Thresholds())
     thresholds = asdict(sym.decision.thresholds)
-    return {name: value for name, value in thresholds.items() if value != defaults[name]}
+    changed = {name: value for name, value in thresholds.items() if value != defaults[name]}
+    return _record("thresholds", changed)
+
+
+def _record(name: str, values: dict[str, Any]) -> dict[str, str]:
+    """An argument that is a record with some fields, as code; none without fields."""
+    fields = ", ".join(f"{key}={value!r}" for key, value in values.items())
+    return {name: f"liegg.{name.capitalize()}({fields})"} if values else {}
 
 
 def _data_keywords(sym: Symmetries) -> dict[str, str]:
@@ -101,10 +104,7 @@ def _data_keywords(sym: Symmetries) -> dict[str, str]:
         for name, value in chosen.items()
         if value != defaults[name]
     }
-    if changed := _thresholds(sym):
-        fields = ", ".join(f"{key}={value!r}" for key, value in changed.items())
-        keywords["thresholds"] = f"liegg.Thresholds({fields})"
-    return keywords
+    return keywords | _thresholds(sym)
 
 
 def _about(sym: Symmetries) -> str | None:

@@ -18,10 +18,10 @@ from liegg.report.motions import (
     as_images,
     blocks_of,
     checked_samples,
+    data_range,
     extent_of,
     plane_of,
     symmetry_curves,
-    value_range,
 )
 from liegg.report.numbers import number
 from liegg.results.account import is_printable
@@ -97,75 +97,80 @@ def _points(action: MatrixAction, vectors: Float[Tensor, "k copies n"]) -> dict[
 
 def _images(action: MatrixAction, signals: Float[Tensor, "k c h w"]) -> dict[str, Any]:
     images, note = as_images(signals)
-    notes = [f"The {note} is drawn."] if note else []
-    sides = tuple(images.shape[2:])
-    if max(sides) > MAX_IMAGE_SIDE:
-        smaller = tuple(max(1, round(side * MAX_IMAGE_SIDE / max(sides))) for side in sides)
-        images = interpolate(images, size=smaller, mode="area")
-        notes.append(
-            f"Images of {sides[0]} by {sides[1]} pixels are drawn with {smaller[0]} by {smaller[1]}."
-        )
-    low, high = value_range(images)
-    levels = ((images - low) / (high - low) * 255).round().to(torch.uint8)
+    images, smaller = _smaller(images, MAX_IMAGE_SIDE)
+    notes = [f"The {note} is drawn."] * bool(note)
+    notes += [f"Images of {smaller[0]} pixels are drawn with {smaller[1]}."] if smaller else []
+    low, high = data_range(images)
     return {
         "kind": "image",
-        "channels": levels.shape[1],
-        "height": levels.shape[2],
-        "width": levels.shape[3],
+        "channels": images.shape[1],
+        "height": images.shape[2],
+        "width": images.shape[3],
         "low": low,
         "high": high,
         "border": _border(action),
         "note": " ".join(notes),
-        "samples": [base64.b64encode(one.numpy().tobytes()).decode("ascii") for one in levels],
+        "samples": _levels(images, low, high),
     }
+
+
+def _smaller(
+    signals: Float[Tensor, "k c ..."], side: int
+) -> tuple[Float[Tensor, "k c ..."], tuple[str, ...]]:
+    """Signals on a grid averaged down to at most this side, and both sizes in words; none if they are small enough."""
+    sides = tuple(signals.shape[2:])
+    if max(sides) <= side:
+        return signals, ()
+    smaller = tuple(max(1, round(one * side / max(sides))) for one in sides)
+    words = tuple(" by ".join(map(str, each)) for each in (sides, smaller))
+    return interpolate(signals, size=smaller, mode="area"), words
+
+
+def _levels(values: Float[Tensor, "k ..."], low: float, high: float) -> list[str]:
+    """Each sample with 256 levels between two values, as text."""
+    levels = ((values - low) / (high - low) * 255).round().to(torch.uint8)
+    return [base64.b64encode(one.numpy().tobytes()).decode("ascii") for one in levels]
 
 
 def _lines(action: MatrixAction, signals: Float[Tensor, "k c l"]) -> dict[str, Any]:
     """Signals along a line, one list of values per channel."""
-    channels, length = signals.shape[1:]
-    notes = []
+    channels, notes = signals.shape[1], ["The faint line is the sample as it is."]
+    signals, smaller = _smaller(signals[:, :MAX_CHANNELS], MAX_LENGTH)
     if channels > MAX_CHANNELS:
-        signals = signals[:, :MAX_CHANNELS]
         notes.append(f"The first {MAX_CHANNELS} of {channels} channels are drawn.")
-    if length > MAX_LENGTH:
-        signals = interpolate(signals, size=MAX_LENGTH, mode="area")
-        notes.append(f"Signals of {length} points are drawn with {MAX_LENGTH}.")
-    low, high = value_range(signals)
+    if smaller:
+        notes.append(f"Signals of {smaller[0]} points are drawn with {smaller[1]}.")
+    low, high = data_range(signals)
     return {
         "kind": "signal",
         "length": signals.shape[2],
         "low": low,
         "high": high,
         "border": _border(action),
-        "note": " ".join(["The faint line is the sample as it is.", *notes]),
+        "note": " ".join(notes),
         "samples": _rounded(signals),
     }
 
 
 def _volumes(action: MatrixAction, signals: Float[Tensor, "k c d h w"]) -> dict[str, Any]:
     """Volumes with 256 levels, of which the page draws the three slices through the centre."""
-    channels, sides = signals.shape[1], tuple(signals.shape[2:])
-    volumes = signals[:MAX_VOLUMES].mean(1, keepdim=True)
+    channels = signals.shape[1]
+    volumes, smaller = _smaller(signals[:MAX_VOLUMES].mean(1, keepdim=True), MAX_VOLUME_SIDE)
     notes = [
         "Each row is a sample: its slices through the centre, across z, across y and across x."
     ]
     if channels > 1:
         notes.append(f"The mean of {channels} channels is drawn.")
-    if max(sides) > MAX_VOLUME_SIDE:
-        smaller = tuple(max(1, round(side * MAX_VOLUME_SIDE / max(sides))) for side in sides)
-        volumes = interpolate(volumes, size=smaller, mode="area")
-        was, now = (" by ".join(map(str, each)) for each in (sides, smaller))
-        notes.append(f"Volumes of {was} are drawn with {now}.")
+    if smaller:
+        notes.append(f"Volumes of {smaller[0]} are drawn with {smaller[1]}.")
     if len(signals) > MAX_VOLUMES:
         notes.append(f"The first {MAX_VOLUMES} of {len(signals)} samples are drawn.")
-    low, high = value_range(volumes)
-    levels = ((volumes - low) / (high - low) * 255).round().to(torch.uint8)
     return {
         "kind": "volume",
-        "sides": list(levels.shape[2:]),
+        "sides": list(volumes.shape[2:]),
         "border": _border(action),
         "note": " ".join(notes),
-        "samples": [base64.b64encode(one.numpy().tobytes()).decode("ascii") for one in levels],
+        "samples": _levels(volumes, *data_range(volumes)),
     }
 
 

@@ -8,8 +8,7 @@ from liegg.report.plots.curves import verification
 from liegg.report.plots.directions import bias, defects, overview, spectrum
 from liegg.report.plots.film_strip import motion
 from liegg.report.plots.group import multiplication_table, orbit
-from liegg.report.plots.layer_errors import layer_errors
-from liegg.report.plots.layers import layers
+from liegg.report.plots.layers import layer_errors, layers
 from liegg.report.plots.matrices import field, generators
 from liegg.report.plots.style import FOUND, MUTED, OTHER, THIRD, figure, save_figure
 

@@ -21,7 +21,7 @@ COMPARED_DIRECTIONS = 40
 MAX_NAME = 60
 """Letters of a name; longer ones are cut."""
 
-OFFSET = 0.13
+MARK_OFFSET = 0.13
 """Horizontal distance of the marks of each of two results from the direction's number."""
 
 
@@ -115,8 +115,8 @@ def comparison(
     count = max_directions or max(a.nullity, b.nullity) + 5
     marks = []
     for sym, name, offset, marker, colour in (
-        (a, names[0], -OFFSET, "o", FOUND),
-        (b, names[1], OFFSET, "s", OTHER),
+        (a, names[0], -MARK_OFFSET, "o", FOUND),
+        (b, names[1], MARK_OFFSET, "s", OTHER),
     ):
         short = name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
         label = plain(f"{short}: {plural(sym.nullity, 'symmetry')}")

@@ -28,7 +28,7 @@ from liegg.results.verification import Curve, Verification
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-LOOKS = ((FOUND, "-"), (THIRD, "--"), (PURPLE, "-."), (SKY, (0, (3, 1, 1, 1, 1, 1))))
+CURVE_LOOKS = ((FOUND, "-"), (THIRD, "--"), (PURPLE, "-."), (SKY, (0, (3, 1, 1, 1, 1, 1))))
 """Up to four curves have their own look and name; more look alike."""
 
 
@@ -135,11 +135,11 @@ def _draw_curves(
     ax: "Axes", named: dict[str, Curve], sampled: Sequence[_Sampled], scales: Sequence[float]
 ) -> None:
     """Draw each curve with its own look, its measured points and its largest change; many curves share all of these."""
-    alike = len(named) > len(LOOKS)
+    alike = len(named) > len(CURVE_LOOKS)
     changes = [curve.change.numpy() for curve in named.values()]
     largest = [max(map(np.max, changes))] * len(named) if alike else list(map(np.max, changes))
     for k, (name, curve) in enumerate(named.items()):
-        colour, dashes = LOOKS[0 if alike else k]
+        colour, dashes = CURVE_LOOKS[0 if alike else k]
         bound = f"r ≤ {number(largest[k], 2)}" if math.isfinite(largest[k]) else "r infinite"
         label = f"{plural(len(named), 'generator') if alike else name}, {bound}"
         ax.plot(

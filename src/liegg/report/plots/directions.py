@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 DRAWN_DIRECTIONS = 200
 """Directions drawn: more cannot be distinguished on a page."""
 
-LOOKS = dict(
+GRADE_LOOKS = dict(
     zip(GRADES, (("o", FOUND), ("D", SKY), ("^", THIRD), ("v", AMBER), ("s", OTHER)), strict=True)
 )
 """Marker and colour of every grade."""
@@ -210,7 +210,7 @@ def defects(
         rulers.append((random.low, "--", share))
     grades = ["undecided"] * decision.undecided + list(decision.grades[decision.undecided :])
     marks = []
-    for name, (marker, colour) in {**LOOKS, "undecided": ("x", MUTED)}.items():
+    for name, (marker, colour) in {**GRADE_LOOKS, "undecided": ("x", MUTED)}.items():
         label = f"{'no symmetry' if name == 'none' else name} ({grades.count(name)})"
         look = {"marker": marker, "color": colour, "markersize": 5.5, "label": label}
         marks.append(defect_marks(sym, [i for i in drawn if grades[i] == name], look))

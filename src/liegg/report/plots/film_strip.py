@@ -15,12 +15,12 @@ from liegg.report.motions import (
     MAX_VECTORS,
     as_images,
     checked_samples,
+    data_range,
     extent_of,
     generator_of,
+    motion_words,
     plane_in,
     symmetry_curves,
-    value_range,
-    words_of,
 )
 from liegg.report.plots.matrices import short
 from liegg.report.plots.style import AMBER, FOUND, OTHER, PURPLE, SKY, THIRD, figure, plain
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure, SubFigure
 
-MAX_STEPS = 25
+MAX_COLUMNS = 25
 
 MAX_PATHS = 30
 """Vectors per panel up to which their paths are drawn."""
@@ -41,8 +41,8 @@ CLOUD_SIZE = 3
 PATH_STEPS = 8
 """Points of a path from one column to the next."""
 
-MARKERS = "osD^vP"
-COLOURS = (FOUND, OTHER, THIRD, AMBER, PURPLE, SKY)
+SAMPLE_MARKERS = "osD^vP"
+SAMPLE_COLOURS = (FOUND, OTHER, THIRD, AMBER, PURPLE, SKY)
 """One of each per sample."""
 
 
@@ -71,8 +71,8 @@ def motion(
         ArgumentError: there is no such symmetry, the samples are not finite, or they cannot be drawn.
         ShapeError: the action does not move samples of this shape.
     """
-    if not 2 <= steps <= MAX_STEPS:
-        raise ArgumentError(f"steps={steps}: expected 2 to {MAX_STEPS} columns.")
+    if not 2 <= steps <= MAX_COLUMNS:
+        raise ArgumentError(f"steps={steps}: expected 2 to {MAX_COLUMNS} columns.")
     generator = generator_of(sym, which)
     x = checked_samples(sym.action, samples)
     times, names = times_of(sym, generator, which if isinstance(which, int) else None, steps)
@@ -83,7 +83,7 @@ def motion(
     for i, ax in enumerate(axes[:, 0]):
         sample = f"sample {i + 1}" if len(axes) > 1 else ""
         ax.set_ylabel("\n".join(filter(None, (sample, label))), fontsize="small")
-    title = short(words_of(sym, which), 80)
+    title = short(motion_words(sym, which), 80)
     fig.suptitle(plain("; ".join(filter(None, (title, note)))), fontsize="medium")
     return fig
 
@@ -131,7 +131,7 @@ def _draw_signals(
         signals = signals[:, :, signals.shape[2] // 2]
     signals, note = as_images(signals) if is_image else (signals, "")
     note = "; ".join(filter(None, ("middle slice across z" * is_volume, note)))
-    low, high = value_range(signals)
+    low, high = data_range(signals)
     margin = 0.05 * (high - low)
     rows, columns = len(x), len(times)
     height = 1.05 * signals.shape[-2] / signals.shape[-1] if is_image else 0.9
@@ -222,7 +222,10 @@ def _draw_sample(
     ax: "Axes", sample: int, track: Float[Tensor, "t v 2"], now: Float[Tensor, "v 2"]
 ) -> None:
     """Draw the vectors of a sample now, and their paths; or their starts, if the track is only that."""
-    colour, marker = COLOURS[sample % len(COLOURS)], MARKERS[sample % len(MARKERS)]
+    colour, marker = (
+        SAMPLE_COLOURS[sample % len(SAMPLE_COLOURS)],
+        SAMPLE_MARKERS[sample % len(SAMPLE_MARKERS)],
+    )
     is_path = len(track) > 1
     dots = {"marker": marker, "linestyle": "none", "markersize": 4.0 if is_path else 2.0}
     if is_path:

@@ -1,5 +1,6 @@
 """Figures of finite groups: the multiplication table, and the orbit of a sample."""
 
+from colorsys import hsv_to_rgb
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,10 +22,10 @@ NAMED_ELEMENTS = 24
 NUMBERED_ELEMENTS = 16
 """Order up to which the products are written into the table."""
 
-LONGEST_WORDS = 34
+LABEL_LETTERS = 34
 """Letters of an element's words beside the table."""
 
-MOST_ARROWS = 24
+JOINED_ELEMENTS = 24
 """Elements up to which lines join the images of a point to it."""
 
 
@@ -51,19 +52,16 @@ def multiplication_table(source: GroupSymmetries | FiniteGroup, ax: "Axes | None
     group = group_of(source)
     m = 0 if group is None or not group.closed else len(group.table)
     named = 0 < m <= NAMED_ELEMENTS
-    ax = (
-        ax
-        or figure(
-            3.2 + (2.4 if named else 0) + 0.16 * min(m, 24), 2.6 + 0.16 * min(m, 24)
-        ).subplots()
-    )
+    side = 2.6 + 0.16 * min(m, 24)
+    ax = ax or figure(side + (3.0 if named else 0.6), side).subplots()
     if group is None or not group.closed:
         ax.set_axis_off()
         text = "No group of matrices was searched." if group is None else group.title()
         write_centred(ax, plain(text))
         return ax
+    colours = element_colours(group)
     ax.imshow(
-        _colours(group)[group.table.numpy()],
+        colours[group.table.numpy()],
         interpolation="nearest",
         aspect="equal",
         extent=(0.5, m + 0.5, m + 0.5, 0.5),
@@ -81,9 +79,7 @@ def multiplication_table(source: GroupSymmetries | FiniteGroup, ax: "Axes | None
         ax.set_xticks([1, m])
         ax.set_ylabel("then applied (left factor)")
     if m <= NUMBERED_ELEMENTS:
-        colours = _colours(group)
         for (i, j), product in np.ndenumerate(group.table.numpy()):
-            light = float(colours[product] @ [0.3, 0.59, 0.11]) > 0.55
             ax.text(
                 j + 1,
                 i + 1,
@@ -91,28 +87,30 @@ def multiplication_table(source: GroupSymmetries | FiniteGroup, ax: "Axes | None
                 ha="center",
                 va="center",
                 fontsize="x-small",
-                color="black" if light else "white",
+                color="black" if is_light(colours[product]) else "white",
             )
     return ax
 
 
-def _short(words: str, length: int = LONGEST_WORDS) -> str:
+def _short(words: str, length: int = LABEL_LETTERS) -> str:
     return words if len(words) <= length else f"{words[: length - 1]}…"
 
 
-def _colours(group: FiniteGroup) -> Float[np.ndarray, "m 3"]:
-    """One colour per element: the hue by its class, the lightness within the class."""
-    from matplotlib.colors import hsv_to_rgb
-
-    m, classes = len(group.table), group.classes
-    colours = np.zeros((m, 3))
-    for k, members in enumerate(classes):
+def element_colours(group: FiniteGroup) -> Float[np.ndarray, "m 3"]:
+    """One colour per element, red, green and blue up to 1: the hue by its class, the lightness within the class."""
+    colours = np.zeros((len(group.table), 3))
+    for k, members in enumerate(group.classes):
         hue = (0.58 + k * 0.618034) % 1.0  # golden ratio: neighbours differ
         for place, element in enumerate(members):
             share = place / max(len(members) - 1, 1)
-            colours[element] = hsv_to_rgb((hue, 0.75 - 0.45 * share, 0.55 + 0.4 * share))
+            colours[element] = hsv_to_rgb(hue, 0.75 - 0.45 * share, 0.55 + 0.4 * share)
     colours[0] = 0.93  # the identity
     return colours
+
+
+def is_light(colour: Float[np.ndarray, " 3"]) -> bool:
+    """Whether dark text can be read on a colour."""
+    return float(colour @ [0.3, 0.59, 0.11]) > 0.55
 
 
 def orbit(
@@ -142,7 +140,7 @@ def orbit(
     n = images.shape[1]
     names = (*(group.coordinates or tuple(f"x{i + 1}" for i in range(n))), "")
     labels = names[:2] if n <= 2 else ("first principal axis of the orbit", "second")
-    if len(flat) <= MOST_ARROWS:
+    if len(flat) <= JOINED_ELEMENTS:
         for image in flat[1:]:
             ax.plot(
                 *zip(flat[0], image, strict=True), color=MUTED, linewidth=0.5, alpha=0.5, zorder=1

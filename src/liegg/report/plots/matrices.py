@@ -9,7 +9,14 @@ from torch import Tensor
 from liegg._utils.diagnoses import plural
 from liegg._utils.errors import ArgumentError
 from liegg.actions import MatrixAction
-from liegg.report.motions import Plane, coordinates_of, generator_of, plane_in, plane_of, words_of
+from liegg.report.motions import (
+    Plane,
+    coordinates_of,
+    generator_of,
+    motion_words,
+    plane_in,
+    plane_of,
+)
 from liegg.report.numbers import number
 from liegg.report.plots.style import FOUND, figure, plain, write_centred
 from liegg.results.symmetries import Symmetries
@@ -31,7 +38,7 @@ MAX_NAMED_CANDIDATES = 40
 LINE_LENGTH = 24
 """Letters per line above a matrix, two lines at most."""
 
-ARROWS = 11
+FIGURE_ARROWS = 11
 """Arrows per side of a vector field."""
 
 
@@ -148,14 +155,14 @@ def field(
     ax = ax or figure(4.2, 4.4).subplots()
     if isinstance(source, Symmetries):
         generator = generator_of(source, which)
-        ax.set_title(plain(short(words_of(source, which), 44)), fontsize="medium")
+        ax.set_title(plain(short(motion_words(source, which), 44)), fontsize="medium")
         if not isinstance(source.action, MatrixAction):
             write_centred(ax, "The action has no matrices to draw; see liegg.plot.motion.")
             return ax
         plane = plane_in(source.action, generator)
     else:
         plane = plane_of(source, homogeneous=homogeneous)
-    places, velocities, speed = plane.arrows(ARROWS)
+    places, velocities, speed = plane.arrows(FIGURE_ARROWS)
     ax.quiver(
         *places.mT.numpy(),
         *velocities.mT.numpy(),
@@ -163,7 +170,7 @@ def field(
         pivot="mid",
         angles="xy",
         scale_units="xy",
-        scale=speed / (0.9 * 2 / (ARROWS - 1)) if speed > 0 else 1.0,
+        scale=speed / (0.9 * 2 / (FIGURE_ARROWS - 1)) if speed > 0 else 1.0,
         width=0.006,
         headwidth=4,
         headlength=4.5,

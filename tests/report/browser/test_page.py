@@ -1,94 +1,19 @@
 """The report in a browser: it opens from disk, fetches nothing, moves samples, and keeps names as text."""
 
 import json
-import os
-import shutil
-from dataclasses import replace
-from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pytest
-import scipy.linalg
 import torch
 
 import liegg
+from browser_cases import HOSTILE
 from cases import normal
 from liegg.report.page.page import write_report
-from liegg.report.page.stage import stage_of
-from liegg.results.answers import Answers
-
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="the page was not tried in a browser: playwright is not installed"
-)
-CHROMIUM = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
-if CHROMIUM is None:
-    pytest.skip(
-        "the page was not tried in a browser: no chromium is installed", allow_module_level=True
-    )
 
 pytestmark = pytest.mark.slow
 
-HOSTILE = "</script><script>window.hit = 1</script><img src=x onerror='window.hit = 2'>"
-ROTATION = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
-
-
 TEXTS = ("p", ".small", "#spectrum .tick", "a", ".ruler-text")
-
-
-@pytest.fixture(scope="module")
-def screenshots():
-    """Folder for images of the pages; None if the environment names none."""
-    folder = os.environ.get("LIEGG_SCREENSHOTS")
-    if not folder:
-        return None
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    return Path(folder)
-
-
-def blobs(count: int, side: int = 20, seed: int = 0):
-    """Smooth images that vanish towards the border."""
-    fine = torch.nn.functional.interpolate(
-        normal(count, 3, 4, 4, seed=seed), size=(side, side), mode="bicubic"
-    )
-    axis = torch.linspace(-1, 1, side, dtype=torch.float64)
-    return fine * torch.sigmoid(12 * (0.6 - (axis[:, None].square() + axis.square()).sqrt()))
-
-
-def radial(x):
-    side = torch.linspace(-1, 1, x.shape[-1], dtype=x.dtype)
-    distance = (side[:, None].square() + side.square()).sqrt()
-    rings = torch.stack(
-        [torch.exp(-((distance - middle) / 0.2).square()) for middle in (0.0, 0.25, 0.5)]
-    )
-    return (torch.einsum("bchw,khw->bck", x, rings).flatten(1) / 20).tanh()
-
-
-@pytest.fixture(scope="module")
-def image_page(tmp_path_factory):
-    x = blobs(70)
-    action = liegg.Image("affine")
-    about = list(action.motions(tuple(x.shape[1:])))
-    sym = liegg.discover(radial, x[:50], action, held_out=x[50:], about=about, target="classes")
-    assert sym.name == "so(2)"
-    first, *rest = sym.answers
-    return write_report(
-        replace(sym, model=HOSTILE, answers=Answers([replace(first, name=HOSTILE), *rest])),
-        tmp_path_factory.mktemp("page") / "image.html",
-        samples=x[:8],
-        title=HOSTILE,
-        classes=[f"{HOSTILE} {i}" for i in range(9)],
-    )
 
 
 @pytest.fixture(scope="module")
@@ -108,33 +33,6 @@ def silent_page(tmp_path_factory):
     return write_report(
         sym, tmp_path_factory.mktemp("page") / "silent.html", samples=normal(3, 1, 3)
     )
-
-
-@pytest.fixture
-def view(browser):
-    """Open a page from disk; any message or request of the page fails the test at its end."""
-    seen, views = [], []
-
-    def open_page(path: Path, **options):
-        page = browser.new_page(**({"viewport": {"width": 1200, "height": 900}} | options))
-        page.on("console", lambda message: seen.append(f"console: {message.text}"))
-        page.on("pageerror", lambda error: seen.append(f"error: {error}"))
-        page.on(
-            "request",
-            lambda request: (
-                seen.append(request.url)
-                if request.url != path.as_uri() and request.url[:5] != "data:"
-                else None
-            ),
-        )
-        page.goto(path.as_uri())
-        views.append(page)
-        return page
-
-    yield open_page
-    for page in views:
-        page.close()
-    assert seen == []
 
 
 def pixels(page) -> list[str]:
@@ -253,116 +151,6 @@ def test_the_button_plays_and_space_on_it_stops(view, image_page):
     stopped = time(page)
     page.keyboard.press("ArrowRight")
     assert time(page) > stopped
-
-
-def test_the_matrix_exponential_is_that_of_scipy(view, image_page):
-    page = view(image_page)
-    for n in (2, 3, 6):
-        for size in (1e-3, 0.05, 1.0, 20.0):
-            a = normal(n, n, seed=n)
-            a = size * (a - a.mT + 0.1 * normal(n, n, seed=n + 1)) / n
-            result = np.array(page.evaluate("(a) => lieggReport.expm(a)", a.tolist()))
-            exact = scipy.linalg.expm(a.numpy())
-            error = np.linalg.norm(result - exact) / np.linalg.norm(exact)
-            assert error < 1e-14 * max(10.0, 20 * size), (n, size)
-
-
-def warped(page, stage, motion, t):
-    code = """([stage, motion, t]) => {
-        const values = Uint8Array.from(atob(stage.samples[0]), (letter) => letter.charCodeAt(0));
-        return [...lieggReport.warped(stage, values, motion, t)];
-    }"""
-    return np.array(page.evaluate(code, [stage, motion, t])).reshape(
-        stage["channels"], stage["height"], stage["width"]
-    )
-
-
-def test_images_move_as_the_action_moves_them(view, image_page):
-    page, t = view(image_page), 0.9
-    x = blobs(1, side=24)[..., 3:]  # taller than wide
-    x[..., 5:8, 10:12] += 1.0
-    matrices = [
-        torch.nn.functional.pad(ROTATION, (0, 1, 0, 1)),
-        torch.tensor([[0.0, 0.0, 0.5], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]),
-        torch.tensor([[0.0, 0.0, 0.0], [0.0, 0.0, 0.5], [0.0, 0.0, 0.0]]),
-        torch.tensor([[0.4, 0.1, 0.2], [-0.2, 0.1, -0.3], [0.0, 0.0, 0.0]]),
-    ]
-    borders: list[Literal["replicate", "zeros", "periodic"]] = ["replicate", "zeros", "periodic"]
-    for border in borders:
-        action = liegg.Image("affine", border=border)
-        stage = stage_of(action, x)
-        assert stage is not None
-        for matrix in matrices:
-            found = warped(page, stage, {"place": matrix.tolist(), "colour": None}, t)
-            expected = action.act(t * matrix.double(), x)[0].numpy()
-            still = np.abs(expected - x[0].numpy()).mean()
-            # linear interpolation in the page, splines in the action
-            assert np.abs(found - expected).mean() < 0.2 * still, (border, matrix)
-            assert np.corrcoef(found.ravel(), expected.ravel())[0, 1] > 0.95, (border, matrix)
-
-
-def test_signals_move_as_the_action_moves_them(view, image_page):
-    page, t = view(image_page), 0.4
-    place = torch.linspace(-1, 1, 40, dtype=torch.float64)
-    x = torch.stack([torch.exp(-((place - 0.2) ** 2) / 0.05), place.sin()])[None]
-    borders: list[Literal["replicate", "zeros", "periodic"]] = ["replicate", "zeros", "periodic"]
-    for border in borders:
-        action = liegg.Sequence("affine", border=border)
-        stage = stage_of(action, x)
-        assert stage is not None
-        for matrix in ([[0.0, 0.5], [0.0, 0.0]], [[0.6, -0.3], [0.0, 0.0]]):
-            found = page.evaluate(
-                "([stage, motion, t]) => lieggReport.movedSignal(stage, stage.samples[0], motion, t)",
-                [stage, {"place": matrix}, t],
-            )
-            expected = action.act(t * torch.tensor(matrix, dtype=torch.float64), x)[0].numpy()
-            still = np.abs(expected - x[0].numpy()).mean()
-            assert np.abs(np.array(found) - expected).mean() < 0.1 * still, (border, matrix)
-
-
-def test_volumes_move_as_the_action_moves_them(view, image_page):
-    page = view(image_page)
-    x = normal(1, 3, 3, 3)
-    x = torch.nn.functional.interpolate(x[None], size=(9, 9, 9), mode="trilinear")[0]
-    action = liegg.Volume()
-    stage = stage_of(action, x)
-    assert stage is not None
-    low, high = float(x.min()), float(x.max())
-    for plane in range(3):  # quarter rotations in every plane are exact
-        matrix = liegg.so(3)[plane]
-        expected = action.act(torch.pi / 2 * matrix, x)[0]
-        for axis in range(3):
-            found = page.evaluate(
-                """([stage, motion, t, axis]) => lieggReport.movedSlice(
-                    stage, Uint8Array.from(atob(stage.samples[0]), (c) => c.charCodeAt(0)), motion, t, axis)""",
-                [stage, {"place": matrix.tolist()}, np.pi / 2, axis],
-            )
-            slice_ = expected.select(axis, 4).flatten()
-            levels = low + (high - low) * np.array(found) / 255
-            np.testing.assert_allclose(levels, slice_, atol=(high - low) / 250)
-
-
-def test_quarter_rotations_are_exact(view, image_page):
-    x = blobs(1, side=16)
-    stage = stage_of(liegg.Image(), x)
-    assert stage is not None
-    found = warped(view(image_page), stage, {"place": ROTATION.tolist(), "colour": None}, np.pi / 2)
-    np.testing.assert_allclose(
-        found, torch.rot90(x[0], 1, (1, 2)), atol=(stage["high"] - stage["low"]) / 400
-    )
-
-
-def test_colours_move_as_the_action_moves_them(view, image_page):
-    x = blobs(1, side=12)
-    action = liegg.Color()
-    matrix = torch.zeros(4, 4, dtype=torch.float64)
-    matrix[:3] = 0.3 * normal(3, 4)
-    stage = stage_of(action, x)
-    assert stage is not None
-    found = warped(view(image_page), stage, {"place": None, "colour": matrix.tolist()}, 0.7)
-    np.testing.assert_allclose(
-        found, action.act(0.7 * matrix, x)[0], atol=(stage["high"] - stage["low"]) / 200
-    )
 
 
 def dots(page):
