@@ -16,6 +16,7 @@ from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.analyse import reading
+from liegg.discovery.assertions.groups import Group, action_for, as_group
 from liegg.discovery.request import Request
 from liegg.discovery.run import Run
 from liegg.discovery.structured import as_inputs
@@ -25,7 +26,6 @@ from liegg.inputs.output_field import Field
 from liegg.inputs.part import Part, with_part
 from liegg.inputs.probe import probe
 from liegg.polarization.output_fit import fitted_output_action
-from liegg.testing.groups import Group, action_for, as_group
 
 LARGEST_TURN, LARGEST_OTHER = math.pi, 0.5
 """Longest rotation, in radians, and longest motion of another kind but translations, in units of its generator."""

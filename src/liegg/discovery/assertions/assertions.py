@@ -16,14 +16,20 @@ from liegg._utils.errors import ArgumentError, BatchMixingError, LieggError, Ran
 from liegg._utils.unwrap_compiled import original
 from liegg.actions import Action, Affine, Linear
 from liegg.algebra.subspace import orthonormal, principal_angles
+from liegg.discovery.assertions.causes import likely_causes
+from liegg.discovery.assertions.elements import assert_elements
+from liegg.discovery.assertions.error import (
+    Question,
+    action_on,
+    on_outputs,
+    question,
+    reflection_error,
+)
+from liegg.discovery.assertions.groups import Group, as_group
 from liegg.discovery.discover import discover
 from liegg.inputs.batches import Data
 from liegg.inputs.output_field import Field
 from liegg.results.symmetries import Symmetries
-from liegg.testing.causes import likely_causes
-from liegg.testing.elements import assert_elements
-from liegg.testing.error import Question, action_on, on_outputs, question, reflection_error
-from liegg.testing.groups import Group, as_group
 
 
 @overload

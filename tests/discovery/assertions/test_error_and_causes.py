@@ -9,8 +9,8 @@ from torch import Tensor, nn
 import liegg
 from cases import normal
 from liegg._utils.errors import ArgumentError
+from liegg.discovery.assertions.groups import action_for, as_group
 from liegg.testing import assert_equivariant, assert_invariant, equivariance_error
-from liegg.testing.groups import action_for, as_group
 
 X = normal(40, 5, 3)
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from liegg._utils.errors import LieggError
 from liegg.actions import Irrep
-from liegg.testing.error import Question, reflection_error
+from liegg.discovery.assertions.error import Question, reflection_error
 
 FALLS = 0.1
 """Share of the error up to which it has gone, once its cause is taken away."""
