@@ -22,8 +22,7 @@ from liegg.discovery.about.first_order import (
     from_the_analysis,
 )
 from liegg.discovery.about.random_motions import random_motions
-from liegg.discovery.verification.measure import CONSTANT, Question, summed
-from liegg.discovery.verification.meter import Meter
+from liegg.discovery.verification.measure import CONSTANT, Meter, Question, summed
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
 from liegg.inputs.task import SIGNALS, Reading, Task, labels_in, read_outputs

@@ -79,11 +79,7 @@ def follow(
         )
     signed = shares if turn else torch.cat([shares, -shares])
     times = ends[:, None] * signed
-
-    def along(rows: Tensor) -> Tensor:
-        return (times[:, :, None] * rows[:, None]).flatten(0, 1)
-
-    motions = Directions(along(h), None if k is None else along(k))
+    motions = Directions(h, k).along(times)
     moved = move(question, motions)
     if turn:
         sizes = 360 * shares
