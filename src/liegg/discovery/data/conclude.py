@@ -8,7 +8,7 @@ import torch
 
 from liegg._utils.errors import ArgumentError, NonFiniteError
 from liegg._utils.version import __version__
-from liegg.actions import Action
+from liegg.actions import Action, Displacement
 from liegg.decision.controls import Controls
 from liegg.decision.directions import symmetry_directions
 from liegg.decision.distribution import MeanProblem, MeanSolution, pose_means, solve_distribution
@@ -51,19 +51,7 @@ def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetri
     """
     action, sums = samples.action, projected(samples.action, samples.sums)
     displacement = replace(action.displacement(sums.moment, sums.samples), noise=sums.noise)
-    tolerance = max(thresholds.trivial_tolerance, thresholds.coverage)
-    if not bool(sums.values.isfinite().all()) or not bool(sums.covariance.isfinite().all()):
-        raise NonFiniteError(
-            "the test functions or their derivatives are not finite on some samples."
-        )
-    problem = pose_means(sums, displacement, tolerance)
-    _check_functions(problem, samples.functions)
-    reference = (
-        thresholds.effect**2 / thresholds.threshold / sums.spread if sums.spread > 0 else 1.0
-    )
-    solved = solve_distribution(
-        problem, displacement, tolerance=tolerance, level=thresholds.level, reference=reference
-    )
+    problem, solved = _solve(sums, displacement, thresholds, samples.functions)
     accumulated = Accumulated(
         rows=_factor(problem, solved, sums.samples),
         displacement=displacement,
@@ -111,6 +99,25 @@ def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetri
         settings=_settings(samples, thresholds, seed=seed),
         distribution=test,
         _spectrum=spectrum,
+    )
+
+
+def _solve(
+    sums: RowMeans, displacement: Displacement, thresholds: Thresholds, functions: str
+) -> tuple[MeanProblem, MeanSolution]:
+    """The means in standard coordinates, and the directions along which they vanish."""
+    if not bool(sums.values.isfinite().all()) or not bool(sums.covariance.isfinite().all()):
+        raise NonFiniteError(
+            "the test functions or their derivatives are not finite on some samples."
+        )
+    tolerance = max(thresholds.trivial_tolerance, thresholds.coverage)
+    problem = pose_means(sums, displacement, tolerance)
+    _check_functions(problem, functions)
+    reference = (
+        thresholds.effect**2 / thresholds.threshold / sums.spread if sums.spread > 0 else 1.0
+    )
+    return problem, solve_distribution(
+        problem, displacement, tolerance=tolerance, level=thresholds.level, reference=reference
     )
 
 

@@ -1,16 +1,10 @@
 """The paper's way to a data set: a discriminator against a reference, then the symmetries of the discriminator."""
 
-from typing import Any
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._utils.errors import ArgumentError
-from liegg.actions import Action
-from liegg.decision.thresholds import Thresholds
-from liegg.discovery.data.level_set import level_set_symmetries
-from liegg.results.symmetries import Symmetries
 
 WIDTH, STEPS, BATCH, RATE = 64, 1000, 512, 3e-3
 """Size of the network, and how it is trained: seconds on one core."""
@@ -21,31 +15,19 @@ MOST_NUMBERS = 256
 UNTOLD = 0.52
 """Share of held-out samples that are told apart below which the discriminator has learned nothing."""
 
-SUBJECT = "the discriminator of the data"
-"""What has the symmetries, in words."""
 
-
-def discover_by_discriminator(
-    x: Float[Tensor, "b ..."],
-    action: Action,
-    *,
-    thresholds: Thresholds,
-    held_out: Float[Tensor, "h ..."] | None,
-    groups: Any,
-    seed: int,
-) -> Symmetries:
-    """Symmetries of a network that tells the data from an isotropic Gaussian of its mean and size.
+def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Module, float]:
+    """A network that tells samples from an isotropic Gaussian of their mean and size.
 
     Its logit is the logarithm of the ratio of the two densities. A motion that keeps the Gaussian is a symmetry of the logit if and
     only if it is one of the data; a motion that changes the Gaussian is not seen.
 
     Args:
         x: the samples.
-        action: the candidate generators.
-        thresholds: what counts as a symmetry.
-        held_out: samples to verify on.
-        groups: label of every sample.
         seed: of the network, of its training and of the reference.
+
+    Returns:
+        The network, and the share of held-out samples for which it is right.
 
     Raises:
         ArgumentError: the samples have too many numbers, or cannot be told from the reference.
@@ -54,28 +36,6 @@ def discover_by_discriminator(
         raise ArgumentError(
             f"samples have {x[0].numel()} numbers; the discriminator takes at most {MOST_NUMBERS}. Use question='density'."
         )
-    network, told = train_discriminator(x, seed=seed)
-    if told < UNTOLD:
-        raise ArgumentError(
-            f"the discriminator tells {100 * told:.0f} % of held-out samples from a Gaussian, hardly more than chance: its symmetries "
-            "would be those of an untrained network. Use question='density'."
-        )
-    facts = {"question": "discriminator", "told_apart": told}
-    return level_set_symmetries(
-        network,
-        x,
-        action,
-        thresholds=thresholds,
-        held_out=held_out,
-        groups=groups,
-        seed=seed,
-        subject=SUBJECT,
-        facts=facts,
-    )
-
-
-def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Module, float]:
-    """A network that tells samples from a Gaussian, and the share of held-out samples for which it is right."""
     generator = torch.Generator().manual_seed(seed)
     flat = x.flatten(1).double()
     mean, size = flat.mean(0), float((flat - flat.mean(0)).square().mean().sqrt())
@@ -104,7 +64,13 @@ def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Mod
     right = (network(judged) > 0).double().mean() + (
         network(reference(len(judged))) <= 0
     ).double().mean()
-    return network, float(right) / 2
+    told = float(right) / 2
+    if told < UNTOLD:
+        raise ArgumentError(
+            f"the discriminator tells {100 * told:.0f} % of held-out samples from a Gaussian, hardly more than chance: its symmetries "
+            "would be those of an untrained network. Use question='density'."
+        )
+    return network, told
 
 
 class _Discriminator(nn.Module):
