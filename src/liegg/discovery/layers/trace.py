@@ -2,10 +2,9 @@
 
 import math
 import weakref
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -15,8 +14,8 @@ from liegg._utils.errors import ArgumentError, LieggError, ModelError, one_line
 from liegg._utils.precision import coarsest, record_dtypes
 from liegg.discovery.layers.hooks import (
     Network,
+    Passage,
     Pick,
-    call_name,
     hooked,
     kind_of,
     per_sample,
@@ -118,22 +117,16 @@ def _record_calls(
     batch = x.clone()
     version = batch._version  # torch's count of writes: values may not show it
     calls: list[Call] = []
-    counts: Counter[str] = Counter()
     origins: dict[int, tuple[weakref.ref[Tensor], int, str]] = {}
     inside: list[set[str]] = [set()]  # per running module, the names of the calls that ended in it
 
-    def before(_module: str) -> None:
-        inside.append(set())
-
-    def after(module: str, output: Any) -> None:
-        counts[module] += 1
-        name = call_name(module, counts[module])
-        nested = inside.pop()
+    def after(passage: Passage) -> None:
+        name, module, nested = passage.name, passage.part, inside.pop()
         inside[-1] |= {name, *nested}
-        call = Call(name, module, kind_of(network.parts[module]), leaf=not nested)
+        call = Call(name, module, kind_of(passage.module), leaf=not nested)
         choice = pick(name, module)
         try:
-            tensor = pick_tensor(output, choice, name)
+            tensor = pick_tensor(passage.output, choice, name)
         except ArgumentError as error:
             if choice is not None:
                 raise
@@ -152,7 +145,7 @@ def _record_calls(
             problem = f"the output of layer {name!r} cannot be read ({one_line(error)})"
             calls.append(call._replace(problem=problem))
 
-    with hooked(network.parts, after, before), torch.no_grad():
+    with hooked(network.parts, after, lambda *_: inside.append(set())), torch.no_grad():
         try:
             network.root(batch)
         except LieggError:

@@ -9,8 +9,7 @@ from torch import Tensor
 
 from liegg.actions.grid.pixel_motion import PixelMotion
 from liegg.discovery.layers.errors.measure import Part, run
-from liegg.discovery.layers.errors.watch import Passage, watching
-from liegg.discovery.layers.hooks import Network
+from liegg.discovery.layers.hooks import Network, Passage, watching
 
 
 class Effect(NamedTuple):
