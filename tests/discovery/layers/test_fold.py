@@ -6,7 +6,7 @@ import torch
 import liegg
 from cases import normal
 from liegg.discovery.layers import fold
-from liegg.discovery.layers.fold import buffer_for, init, update
+from liegg.discovery.layers.fold import FoldPlan, buffer_for, init, update
 from liegg.polarization.output_sketch import combination_signs
 from liegg.polarization.plan import Plan
 from liegg.polarization.state import finalise_rows
@@ -37,13 +37,10 @@ def squares(state):
 
 
 def fold_in(y, slopes, plan, *, squared, batches=(3, 7), **more):
-    state = init(len(slopes), more["output_action"].size if "output_action" in more else 0, CPU)
-    buffer = buffer_for(len(slopes), y.shape[1], max(batches), CPU)
-    flags, first = [], 0
+    how = FoldPlan(plan, buffer_for(len(slopes), y.shape[1], max(batches), CPU), **more)
+    state, flags, first = init(len(slopes), how), [], 0
     for values, moved in zip(y.split(batches), slopes.split(batches, dim=1), strict=True):
-        state, finite = update(
-            state, values, moved, plan, squared=squared, buffer=buffer, first=first, **more
-        )
+        state, finite = update(state, values, moved, how, squared=squared, first=first)
         flags.append(finite)
         first += len(values)
     return state, torch.cat(flags)
@@ -174,10 +171,9 @@ def test_rows_of_blocks_add_up_to_all_rows(outputs, squared, products):
     y, slopes = normal(10, 3), normal(4, 10, 3, seed=1)
     action = None if outputs == "sum" else liegg.Linear(3)
     block = torch.tensor([0, 1, 2, 0, 1, 2, 0, 1, 2, 0])
-    state = init(4, 0 if action is None else action.size, CPU, count=3)
     buffer = buffer_for(4, 3, 10, CPU)
-    plan = Plan(outputs, "jvp", seed=9)
-    options = {} if action is None else {"output_action": action, "shape": (3,)}
+    plan = FoldPlan(Plan(outputs, "jvp", seed=9), buffer, shape=(3,), output_action=action)
+    state = init(4, plan, count=3)
     for first, end in ((0, 3), (3, 10)):
         state, _ = update(
             state,
@@ -185,10 +181,8 @@ def test_rows_of_blocks_add_up_to_all_rows(outputs, squared, products):
             slopes[:, first:end],
             plan,
             squared=squared,
-            buffer=buffer,
             first=first,
             block=block[first:end],
-            **options,
         )
     assert state.blocks is not None
     torch.testing.assert_close(
