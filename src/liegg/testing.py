@@ -4,8 +4,8 @@ from liegg.discovery.assertions.assertions import (
     assert_equivariant,
     assert_invariant,
     assert_same_span,
-    default_tolerance,
 )
+from liegg.discovery.assertions.elements import default_tolerance
 from liegg.discovery.assertions.error import equivariance_error
 from liegg.discovery.assertions.laws import assert_is_action
 

@@ -79,8 +79,8 @@ def _grids(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Iter
     if not asked.action.interpolates or x.ndim < 3:
         return
     square = x.shape[-1] == x.shape[-2]
-    turns, shifts = _kinds(asked)
-    if turns and square:
+    kinds = asked.group.kinds
+    if "rotation" in kinds and square:
         quarter = _moved_by(asked, lambda image: image.rot90(1, (-2, -1)))
         if quarter <= FALLS * error:
             yield (
@@ -88,7 +88,7 @@ def _grids(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Iter
                 f"angle {error:.1g}; test with smoother images, or with 90°"
             )
             return
-    if shifts:
+    if "translation" in kinds:
         yield from _shift_causes(asked)
     faded = asked.x * _window(x)
     inside = asked.change(weights, x=faded)
@@ -160,12 +160,11 @@ def _translations(asked: Question, weights: Tensor, error: float, _repeat: Any) 
     """Rotations hold and translations do not: absolute positions."""
     if asked.action.interpolates:
         return
-    turns, shifts = _kinds(asked)
-    if not (turns and shifts):
+    kinds = asked.group.kinds
+    if not {"rotation", "translation"} <= set(kinds):
         return
-    only = torch.zeros_like(weights)
-    only[turns] = weights[turns]
-    rotation = asked.change(only)
+    turns = torch.tensor([kind == "rotation" for kind in kinds])
+    rotation = asked.change(torch.where(turns, weights, 0.0))
     if rotation <= FALLS * error:
         yield (
             f"absolute positions: rotations alone have the error {rotation:.1g}; only translations change the output. Use "
@@ -185,19 +184,6 @@ def _parity(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Ite
     if opposite <= FALLS * mirrored:
         kind = "the output has the opposite parity (a pseudoscalar or pseudovector)"
     yield f"parity: rotations have the error {error:.1g}, a reflection {mirrored:.1g}; {kind}"
-
-
-def _kinds(asked: Question) -> tuple[list[int], list[int]]:
-    """Places of the rotations and of the translations among the generators."""
-    n = asked.group.dimension
-    turns, shifts = [], []
-    for place, matrix in enumerate(asked.group.generators):
-        linear = matrix[:n, :n] if matrix.ndim == 2 else matrix
-        if not bool(linear.any()):
-            shifts.append(place)
-        elif matrix.ndim == 2 and torch.allclose(linear, -linear.mT):
-            turns.append(place)
-    return turns, shifts
 
 
 def _moved_by(asked: Question, move: Callable[[Tensor], Tensor]) -> float:
