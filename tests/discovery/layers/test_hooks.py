@@ -140,9 +140,8 @@ def test_a_truncated_network_is_a_function_of_samples():
     assert hooks(model) == 0
 
 
-@pytest.mark.parametrize(
-    ("output", "pick", "expected"),
-    [
+def test_entries_of_outputs():
+    for output, pick, expected in [
         (torch.ones(2), None, 1.0),
         ((torch.zeros(2, dtype=torch.int64), torch.full((2,), 2.0)), None, 2.0),
         ((torch.ones(2), torch.full((2,), 3.0)), 1, 3.0),
@@ -151,15 +150,12 @@ def test_a_truncated_network_is_a_function_of_samples():
         ({"items": torch.full((2,), 5.0)}, "items", 5.0),
         (Pair(torch.ones(2), torch.full((2,), 6.0)), "right", 6.0),
         ((torch.ones(2), [torch.full((2,), 7.0)]), 1, 7.0),
-    ],
-)
-def test_entries_of_outputs(output, pick, expected):
-    assert pick_tensor(output, pick, "a").tolist() == [expected] * 2
+    ]:
+        assert pick_tensor(output, pick, "a").tolist() == [expected] * 2
 
 
-@pytest.mark.parametrize(
-    ("output", "pick", "message"),
-    [
+def test_entries_that_are_not_there():
+    for output, pick, message in [
         (
             torch.arange(2),
             None,
@@ -178,11 +174,9 @@ def test_entries_of_outputs(output, pick, expected):
             "no field 'middle' in what layer 'a' returned, a Pair with fields ",
         ),
         (None, 0, "no field 0 in what layer 'a' returned, None"),
-    ],
-)
-def test_entries_that_are_not_there(output, pick, message):
-    with pytest.raises(ArgumentError, match=message):
-        pick_tensor(output, pick, "a")
+    ]:
+        with pytest.raises(ArgumentError, match=message):
+            pick_tensor(output, pick, "a")
 
 
 def test_arguments_are_those_before_a_module_works_in_place():
