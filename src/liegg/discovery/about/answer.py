@@ -13,7 +13,7 @@ from liegg._utils.checks import checksum
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import one_line
 from liegg.actions import Motion
-from liegg.discovery.about.effort import MOST_SAMPLES, SHOWN, Effort, Moves
+from liegg.discovery.about.effort import MOST_MOVED, Effort, Moves
 from liegg.discovery.about.finite import Followed, finite_change, follow
 from liegg.discovery.about.first_order import (
     NOT_MEASURED,
@@ -28,6 +28,7 @@ from liegg.inputs.model import Model
 from liegg.inputs.task import SIGNALS, Reading, Task, labels_in, read_outputs
 from liegg.results.answer import Answer, FiniteChange
 from liegg.results.answers import Answers
+from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
 
 READ_SAMPLES = 32
@@ -129,7 +130,7 @@ def answer_all(
         if reading is not None:
             question = _with(question, classes=reading.classes)
         answers = first_order_answers(sym, motions, question)
-        finite = _finite(question, replace(question, x=first[:SHOWN]), sym, tried, effort)
+        finite = _finite(question, replace(question, x=first[:STORED_SAMPLES]), sym, tried, effort)
     except Exception as error:  # whatever a model does to moved samples must not lose the analysis
         note = Diagnosis.MOTIONS_NOT_TRIED(error=one_line(error))
         try:
@@ -170,7 +171,7 @@ def _reading(question: Question, first: Float[Tensor, "s ..."], asked: Asked) ->
 def _by_derivatives(names: list[str], sym: Symmetries) -> Remark:
     """That motions of the standard set were not tried at finite size."""
     return Diagnosis.MOTIONS_BY_DERIVATIVES(
-        motions=", ".join(names), count=len(names), samples=sym.samples, most=MOST_SAMPLES
+        motions=", ".join(names), count=len(names), samples=sym.samples, most=MOST_MOVED
     )
 
 

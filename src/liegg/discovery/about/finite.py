@@ -8,7 +8,7 @@ from torch import Tensor
 
 from liegg._utils.checks import checksum
 from liegg.actions import Motion
-from liegg.discovery.about.effort import GENERATORS, Effort
+from liegg.discovery.about.effort import FOLLOWED_GENERATORS, Effort
 from liegg.discovery.about.moved import move
 from liegg.discovery.about.random_motions import RandomMotions
 from liegg.discovery.about.shares import mean_difference, proportion
@@ -60,7 +60,7 @@ def follow(
         effort: how often each sample is moved.
     """
     h = motion.generators
-    some = torch.linspace(0, len(h) - 1, min(len(h), GENERATORS)).long()
+    some = torch.linspace(0, len(h) - 1, min(len(h), FOLLOWED_GENERATORS)).long()
     h, k = h[some], None if k is None else k[some]
     orbits = [orbit(question, row) for row in h]
     if min(path.speed for path in orbits) <= 0:

@@ -14,14 +14,12 @@ from liegg.decision.derivative_error import widened
 from liegg.decision.intervals import bootstrap, span_interval
 from liegg.decision.rank import rule, scale
 from liegg.discovery.verification.measure import Question
+from liegg.results.accumulated import SPAN_TOLERANCE
 from liegg.results.answer import NO_DERIVATIVE
 from liegg.results.symmetries import Symmetries
 
-SMALL_STEP = 1 / 16
+SLOPE_STEP = 1 / 16
 """Share of a motion's longest size by which samples are moved to see its slope, if its action takes no differences itself."""
-
-SPAN_TOLERANCE = 1e-10
-"""Share of the largest squared motion in a span below which a direction of it does not move the data."""
 
 
 class FirstOrder(NamedTuple):
@@ -116,7 +114,7 @@ def _small(question: Question, motion: Motion) -> Float[Tensor, "k g"]:
     """Small finite motions by every generator: as large as the action's own differences, where it takes some."""
     h, steps = motion.generators, question.action.steps(tuple(question.x.shape[1:]))
     shares = torch.where(h != 0, h / steps, 0.0).norm(dim=1, keepdim=True)
-    return torch.where(shares.isfinite(), h / shares, SMALL_STEP * (motion.longest or 1.0) * h)
+    return torch.where(shares.isfinite(), h / shares, SLOPE_STEP * (motion.longest or 1.0) * h)
 
 
 def unit_motions(sym: Symmetries, h: Float[Tensor, "k g"]) -> Float[Tensor, "s g"]:

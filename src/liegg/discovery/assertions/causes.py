@@ -11,7 +11,7 @@ from liegg._utils.errors import LieggError
 from liegg.actions import Irrep
 from liegg.discovery.assertions.error import Question, reflection_error
 
-FALLS = 0.1
+REMAINING_ERROR = 0.1
 """Share of the error up to which it has gone, once its cause is taken away."""
 
 STRIDES = (2, 4, 8, 16, 32)
@@ -65,7 +65,7 @@ def _rounding(
     if narrow is torch.float64 or repeat is None:
         return
     other = repeat(weights)
-    if other <= FALLS * error:
+    if other <= REMAINING_ERROR * error:
         name = str(narrow).removeprefix("torch.")
         yield (
             f"rounding: the error is {error:.1g} in {name} and {other:.1g} in float64, so the tolerance is too small for "
@@ -82,7 +82,7 @@ def _grids(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Iter
     kinds = asked.group.kinds
     if "rotation" in kinds and square:
         quarter = _moved_by(asked, lambda image: image.rot90(1, (-2, -1)))
-        if quarter <= FALLS * error:
+        if quarter <= REMAINING_ERROR * error:
             yield (
                 f"interpolation: a rotation by 90°, which moves pixels onto pixels, has the error {quarter:.1g}, another "
                 f"angle {error:.1g}; test with smoother images, or with 90°"
@@ -92,7 +92,7 @@ def _grids(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Iter
         yield from _shift_causes(asked)
     faded = asked.x * _window(x)
     inside = asked.change(weights, x=faded)
-    if inside <= FALLS * error:
+    if inside <= REMAINING_ERROR * error:
         yield (
             f"padding and the border: on images that fade out towards the border the error is {inside:.1g}, and {error:.1g} on "
             "these; what padding puts outside the image, and what leaves it, does not move with it"
@@ -109,7 +109,7 @@ def _shift_causes(asked: Question) -> Iterator[str]:
     if one == 0:
         return
     for stride in STRIDES:
-        if stride < asked.x.shape[-1] and shifted(stride) <= FALLS * one:
+        if stride < asked.x.shape[-1] and shifted(stride) <= REMAINING_ERROR * one:
             yield (
                 f"stride: shifts by {stride} pixels have the error {shifted(stride):.1g}, a shift by one has {one:.1g}; strides "
                 "and pooling keep only shifts by their multiples"
@@ -122,11 +122,11 @@ def _outputs(asked: Question, weights: Tensor, error: float, _repeat: Any) -> It
     if asked.output_action is None:
         return
     inverse, still = asked.change(weights, sign=-1.0), asked.change(weights, sign=0.0)
-    if inverse <= FALLS * error:
+    if inverse <= REMAINING_ERROR * error:
         yield (
             f"a transposed matrix: the output moves by the inverse (error {inverse:.1g}); row and column vectors may be mixed up"
         )
-    elif still <= FALLS * error:
+    elif still <= REMAINING_ERROR * error:
         yield f"the output does not move at all (error {still:.1g}): it is invariant; leave output_action out"
     elif isinstance(asked.output_action, Irrep):
         yield from _other_order(asked, asked.output_action, weights, error)
@@ -137,7 +137,7 @@ def _other_order(asked: Question, irrep: Irrep, weights: Tensor, error: float) -
     order = "standard" if irrep.order == "e3nn" else "e3nn"
     other = replace(irrep, order=order)
     value = replace(asked, output_action=other).change(weights)
-    if value <= FALLS * error:
+    if value <= REMAINING_ERROR * error:
         yield f"another order of the components: with {other!r} the error is {value:.1g}"
 
 
@@ -165,7 +165,7 @@ def _translations(asked: Question, weights: Tensor, error: float, _repeat: Any) 
         return
     turns = torch.tensor([kind == "rotation" for kind in kinds])
     rotation = asked.change(torch.where(turns, weights, 0.0))
-    if rotation <= FALLS * error:
+    if rotation <= REMAINING_ERROR * error:
         yield (
             f"absolute positions: rotations alone have the error {rotation:.1g}; only translations change the output. Use "
             "differences of positions, or subtract their mean"
@@ -177,11 +177,11 @@ def _parity(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Ite
     if not asked.group.reflects:
         return
     mirrored = reflection_error(asked)
-    if error > FALLS * mirrored:
+    if error > REMAINING_ERROR * mirrored:
         return
     opposite = reflection_error(asked, sign=-1.0)
     kind = "the output is not symmetric under reflections"
-    if opposite <= FALLS * mirrored:
+    if opposite <= REMAINING_ERROR * mirrored:
         kind = "the output has the opposite parity (a pseudoscalar or pseudovector)"
     yield f"parity: rotations have the error {error:.1g}, a reflection {mirrored:.1g}; {kind}"
 

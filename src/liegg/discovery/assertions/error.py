@@ -30,11 +30,8 @@ from liegg.polarization.output_fit import fitted_output_action
 LARGEST_TURN, LARGEST_OTHER = math.pi, 0.5
 """Longest rotation, in radians, and longest motion of another kind but translations, in units of its generator."""
 
-LARGEST_SHIFT = 0.25
+LARGEST_PIXEL_SHIFT = 0.25
 """Longest shift of images, in units of half the shorter side: 4 pixels of 32."""
-
-ELEMENTS = 8
-"""Random elements of the group that are tried."""
 
 MOST_ELEMENTS = 100_000
 """Elements that may be asked for."""
@@ -143,7 +140,7 @@ def equivariance_error(
     action: Action | Mapping[Any, Any] | None = None,
     output_action: OutputAction = None,
     output: Field = None,
-    elements: int = ELEMENTS,
+    elements: int = 8,
     seed: int = 0,
 ) -> float:
     r"""Largest change of the output under random elements of a group, relative to the output's spread.
@@ -184,7 +181,7 @@ def equivariance_error(
     """
     if not 1 <= elements <= MOST_ELEMENTS:
         raise ArgumentError(
-            f"elements={elements}: expected a number from 1 to {MOST_ELEMENTS}, for example {ELEMENTS}."
+            f"elements={elements}: expected a number from 1 to {MOST_ELEMENTS}, for example 8."
         )
     check_seed(seed)
     named = as_group(group)
@@ -290,6 +287,6 @@ def _scale(y: Float[Tensor, "b c"]) -> float:
 def _reach(group: Group, action: Action, x: Tensor) -> Float[Tensor, " d"]:
     """How far to go along each generator: half a turn, the spread of the data, or half a unit."""
     spread = float(x.double().std()) if x.numel() > 1 else 1.0
-    shift = LARGEST_SHIFT if action.interpolates else spread or 1.0
+    shift = LARGEST_PIXEL_SHIFT if action.interpolates else spread or 1.0
     reach = {"rotation": LARGEST_TURN, "translation": shift, "other": LARGEST_OTHER}
     return torch.tensor([reach[kind] for kind in group.kinds], dtype=torch.float64)

@@ -33,7 +33,7 @@ ALGEBRAS: dict[str, Callable[..., Tensor]] = {
 AFFINE = ("se", "e", "aff", "translation")
 """Those whose generators are homogeneous."""
 
-EXPECTED = (
+EXPECTED_GROUP = (
     "a group such as 'so(3)', 'so(1,3)', 'se(3)', 'o(3)', 'e(3)', 'sl(2)', 'gl(2)', 'su(2)', 'sp(4)', "
     "'aff(2)', 'translation(2)' or 'scaling(3)'; or generators [d, n, n] of your own"
 )
@@ -88,7 +88,7 @@ def as_group(given: str | Float[Tensor, "d ..."]) -> Group:
         r"\s*([a-z]+)\s*\(\s*(\d{1,3})\s*(?:,\s*(\d{1,3})\s*)?\)\s*", given.lower()
     )
     if match is None or match[1] not in ALGEBRAS:
-        raise ArgumentError(f"group={shown(given)}: expected {EXPECTED}.")
+        raise ArgumentError(f"group={shown(given)}: expected {EXPECTED_GROUP}.")
     word, sizes = match[1], [int(size) for size in match.groups()[1:] if size]
     try:
         generators = ALGEBRAS[word](*sizes)

@@ -50,7 +50,7 @@ no meaning."""
 FIRST_SAMPLES = 4096
 """Samples from which the scales of the test functions are taken."""
 
-SHARES = 2**20
+HASH_RESOLUTION = 2**20
 """Resolution of the share of samples from which the covariance is taken."""
 
 
@@ -266,16 +266,18 @@ def _means(
     """One pass: means of the derivatives, with their covariance."""
     rows, state, workspace, first = action.row_action, None, None, torch.zeros(0)
     columns = functions.size * classes.count * rows.size
-    share = SHARES
+    share = HASH_RESOLUTION
     if batches.count:
-        share = min(SHARES, -(-covariance_samples(columns) * SHARES // batches.count))
+        share = min(
+            HASH_RESOLUTION, -(-covariance_samples(columns) * HASH_RESOLUTION // batches.count)
+        )
     for number, x in batches.numbered():
         if state is None or workspace is None:
             first, workspace = x, Workspace(rows)
             state = row_means.init(functions, rows, x, assigner.count, classes=classes.count)
         hashes = sample_hashes(x).cpu()
         block = assigner.assign(number, hashes)
-        covers = (hashes // assigner.count) % SHARES < share
+        covers = (hashes // assigner.count) % HASH_RESOLUTION < share
         label = classes.of(number, len(x))
         state = row_means.update(state, functions, workspace, x, block, covers=covers, label=label)
         if progress is not None:

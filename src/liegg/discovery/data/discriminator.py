@@ -6,10 +6,10 @@ from torch import Tensor, nn
 
 from liegg._utils.errors import ArgumentError
 
-WIDTH, STEPS, BATCH, RATE = 64, 1000, 512, 3e-3
+HIDDEN_WIDTH, TRAINING_STEPS, TRAINING_BATCH, LEARNING_RATE = 64, 1000, 512, 3e-3
 """Size of the network, and how it is trained: seconds on one core."""
 
-MOST_NUMBERS = 256
+MOST_DISCRIMINATED = 256
 """Numbers of a sample, at most."""
 
 UNTOLD = 0.52
@@ -32,9 +32,9 @@ def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Mod
     Raises:
         ArgumentError: the samples have too many numbers, or cannot be told from the reference.
     """
-    if x[0].numel() > MOST_NUMBERS:
+    if x[0].numel() > MOST_DISCRIMINATED:
         raise ArgumentError(
-            f"samples have {x[0].numel()} numbers; the discriminator takes at most {MOST_NUMBERS}. Use question='density'."
+            f"samples have {x[0].numel()} numbers; the discriminator takes at most {MOST_DISCRIMINATED}. Use question='density'."
         )
     generator = torch.Generator().manual_seed(seed)
     flat = x.flatten(1).double()
@@ -49,12 +49,12 @@ def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Mod
     with torch.enable_grad(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = _Discriminator(mean, size)
-        optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
-        targets = torch.cat([torch.ones(BATCH), torch.zeros(BATCH)]).double()
-        for _ in range(STEPS):
-            chosen = torch.randint(len(fitted), (BATCH,), generator=generator)
-            logits = network(torch.cat([fitted[chosen], reference(BATCH)]))
+        optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, TRAINING_STEPS)
+        targets = torch.cat([torch.ones(TRAINING_BATCH), torch.zeros(TRAINING_BATCH)]).double()
+        for _ in range(TRAINING_STEPS):
+            chosen = torch.randint(len(fitted), (TRAINING_BATCH,), generator=generator)
+            logits = network(torch.cat([fitted[chosen], reference(TRAINING_BATCH)]))
             loss = nn.functional.binary_cross_entropy_with_logits(logits, targets)
             optimizer.zero_grad()
             loss.backward()
@@ -82,8 +82,13 @@ class _Discriminator(nn.Module):
         super().__init__()
         self.register_buffer("mean", mean)
         self.size = max(size, torch.finfo(torch.float64).tiny)
-        layers = [nn.Linear(len(mean), WIDTH), nn.SiLU(), nn.Linear(WIDTH, WIDTH), nn.SiLU()]
-        self.layers = nn.Sequential(*layers, nn.Linear(WIDTH, 1)).double()
+        layers = [
+            nn.Linear(len(mean), HIDDEN_WIDTH),
+            nn.SiLU(),
+            nn.Linear(HIDDEN_WIDTH, HIDDEN_WIDTH),
+            nn.SiLU(),
+        ]
+        self.layers = nn.Sequential(*layers, nn.Linear(HIDDEN_WIDTH, 1)).double()
 
     def forward(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, " b"]:
         """Logit of each sample."""

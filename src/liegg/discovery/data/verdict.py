@@ -10,7 +10,7 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.text import root_percent
-from liegg.decision.decide import DataFacts, Decision, decide
+from liegg.decision.decide import COMPARABLE_SIZES, DataFacts, Decision, decide
 from liegg.decision.distribution import COUNT_LEVEL, DistributionTest, MeanProblem, MeanSolution
 from liegg.decision.grades import COUNTED
 from liegg.decision.intervals import Certainty
@@ -23,9 +23,6 @@ POWER = 0.95
 
 SEPARATED = 0.999
 """Share of a gap that counts as the gap itself."""
-
-COMPARABLE_SIZES = 30.0
-"""Ratio of the sizes of two features above which their motions are not comparable."""
 
 
 def test_of(problem: MeanProblem, solved: MeanSolution, functions: str) -> DistributionTest:

@@ -43,10 +43,10 @@ from liegg.polarization.streaming import PassPlan, PassSums
 from liegg.results.layers import LayerResult, LayerSymmetries, Problem
 from liegg.results.symmetries import Symmetries
 
-WIDE = 256
+WIDE_OUTPUTS = 256
 """Outputs above which a layer in reverse mode uses random combinations."""
 
-COMBINATIONS = 64
+WIDE_COMBINATIONS = 64
 """Random combinations for such a layer."""
 
 
@@ -169,9 +169,10 @@ def _analyse_layers(model: nn.Module, request: Request, selection: Selection) ->
         reasons = "; ".join([*notes, *more])
         raise ModelError(f"no layer of {network.name} is left to analyse: {reasons}.")
     fits = max((each["invariance"].fits for each in problems.values()), default=0)
+    given = function.input_dtype or first.dtype
     every_note = (
         *function.notes,
-        *_arithmetic_note(function, network, first.dtype),
+        *arithmetic_note(network.arithmetic or given, given),
         *(plan.tangents.notes if problems else ()),
         *memory_notes(fits, first.device.type),
         *notes,
@@ -186,12 +187,6 @@ def _analyse_layers(model: nn.Module, request: Request, selection: Selection) ->
         samples=samples,
         notes=every_note,
     )
-
-
-def _arithmetic_note(model: Model, network: Network, dtype: torch.dtype) -> tuple[Remark, ...]:
-    """A note if the network computes with fewer digits than what it is given."""
-    given = model.input_dtype or dtype
-    return arithmetic_note(network.arithmetic or given, given)
 
 
 def _plan_layers(
@@ -327,9 +322,9 @@ def _analyse_alone(layer: Layer, plan: LayerPass, request: Request) -> LayerResu
     """Result of a layer that forward mode does not reach: one pass for the truncated network alone."""
     outputs, width = request.outputs, math.prod(layer.shape)
     notes = [Diagnosis.LAYER_ANALYSED_ALONE(reason=plan.tangents.unreached[layer.name])]
-    if outputs == "each" and width > WIDE:
-        outputs = COMBINATIONS
-        notes.append(Diagnosis.LAYER_COMBINATIONS(n=width, combinations=COMBINATIONS))
+    if outputs == "each" and width > WIDE_OUTPUTS:
+        outputs = WIDE_COMBINATIONS
+        notes.append(Diagnosis.LAYER_COMBINATIONS(n=width, combinations=WIDE_COMBINATIONS))
 
     def symmetries(
         _problem: Problem, function: Callable[[Tensor], Tensor], output_action: Action | None

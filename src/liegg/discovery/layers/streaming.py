@@ -25,7 +25,7 @@ from liegg.polarization.state import RowSums, finalise_rows
 from liegg.polarization.streaming import PassSums, run_in_pieces
 from liegg.results.layers import Problem
 
-TANGENT_NUMBERS = {"cpu": 2**23, "cuda": 2**29}
+LAYER_TANGENT_NUMBERS = {"cpu": 2**23, "cuda": 2**29}
 """Most numbers in the widest output and its tangents: 32 MB and 2 GB in float32.
 
 Forward mode holds a few such tensors at a time."""
@@ -81,7 +81,7 @@ def stream_layers(
     """Push the tangents of every batch through the network once, and fold the rows of all layers.
 
     Batches are split so that the widest output of the network and its tangents stay within
-    `TANGENT_NUMBERS`; no other memory grows with the data or with the number of layers.
+    `LAYER_TANGENT_NUMBERS`; no other memory grows with the data or with the number of layers.
 
     Args:
         plan: how the pass is made.
@@ -228,9 +228,11 @@ def _finalise(
 def numbers_on(device: torch.device) -> int:
     """Numbers in the widest output and its tangents that a device can hold."""
     if device.type != "cuda":
-        return TANGENT_NUMBERS["cpu"]
+        return LAYER_TANGENT_NUMBERS["cpu"]
     free = torch.cuda.mem_get_info(device)[0]
-    return max(TANGENT_NUMBERS["cpu"], min(TANGENT_NUMBERS["cuda"], free // BYTES_PER_NUMBER))
+    return max(
+        LAYER_TANGENT_NUMBERS["cpu"], min(LAYER_TANGENT_NUMBERS["cuda"], free // BYTES_PER_NUMBER)
+    )
 
 
 def _tangents(

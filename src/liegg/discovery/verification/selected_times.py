@@ -11,7 +11,7 @@ from liegg.discovery.verification.measure import Directions, Question, changes, 
 
 Effort = Literal["auto", "full"]
 
-LARGE_SAMPLE = 512
+SELECTED_TIMES_SIZE = 512
 """Numbers per sample from which on motions are measured at selected times: images of 23 x 23 pixels."""
 
 SKIP = 3
@@ -31,7 +31,7 @@ MIN_SHARE, MAX_SHARES = 16, 8
 
 def at_selected_times(question: Question, effort: Effort) -> bool:
     """Whether motions are measured at selected times: for large samples, unless all were asked for."""
-    return effort == "auto" and question.x[0].numel() >= LARGE_SAMPLE
+    return effort == "auto" and question.x[0].numel() >= SELECTED_TIMES_SIZE
 
 
 def shares(samples: int) -> int:

@@ -36,7 +36,7 @@ QUARTER_TURN, OTHER_TURN = 90.0, 15.0
 ROUNDINGS = 16
 """Rounding units by which a layer may be off on a moved map."""
 
-NOTHING = 1e-9
+NO_ERROR = 1e-9
 """Error, relative to the variance, that counts as none in any precision."""
 
 
@@ -255,7 +255,7 @@ def _read(
 def _floor(network: Network, x: Float[Tensor, "n ..."]) -> float:
     """Error that rounding alone may cause, relative to a variance."""
     eps = torch.finfo(coarsest(x.dtype, network.arithmetic)).eps
-    return max(NOTHING, (ROUNDINGS * eps) ** 2)
+    return max(NO_ERROR, (ROUNDINGS * eps) ** 2)
 
 
 def _record(part: Part, each: Sequence[Local], effects: Sequence[Effect]) -> LayerError:
