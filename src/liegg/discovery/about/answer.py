@@ -142,7 +142,10 @@ def answer_all(
     left = [name for name in motions if name not in tried]
     notes = () if reading is None or reading.note is None else (reading.note,)
     if left:
-        notes = (*notes, _by_derivatives(left, sym))
+        untried = Diagnosis.MOTIONS_BY_DERIVATIVES(
+            motions=", ".join(left), count=len(left), samples=sym.samples, most=MOST_MOVED
+        )
+        notes = (*notes, untried)
     return Found(
         Answers(replace(one, finite=finite.get(name)) for name, one in answers.items()),
         asked.task if reading is None else reading.task,
@@ -168,13 +171,6 @@ def _reading(question: Question, first: Float[Tensor, "s ..."], asked: Asked) ->
     )
 
 
-def _by_derivatives(names: list[str], sym: Symmetries) -> Remark:
-    """That motions of the standard set were not tried at finite size."""
-    return Diagnosis.MOTIONS_BY_DERIVATIVES(
-        motions=", ".join(names), count=len(names), samples=sym.samples, most=MOST_MOVED
-    )
-
-
 def _finite(
     question: Question, shown: Question, sym: Symmetries, motions: dict[str, Motion], effort: Effort
 ) -> dict[str, FiniteChange]:
@@ -184,9 +180,7 @@ def _finite(
         return {}
     followed: dict[str, Followed] = {}
     for name, motion in motions.items():
-        partners = None
-        if sym.output_action is not None:
-            partners = sym.accumulated.partners(motion.generators)
+        partners = sym.accumulated.partners(motion.generators) if motion.action is None else None
         found = follow(_about(question, motion), motion, partners, effort)
         if found is not None and bool(found.displacement.isfinite().all()):
             followed[name] = found

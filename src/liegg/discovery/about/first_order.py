@@ -144,13 +144,13 @@ def _graded(
     decision, thresholds = sym.decision, sym.decision.thresholds
     factor = float(scale(decision.response, rule(decision.floor, thresholds)))
     high = defect if math.isnan(interval[1]) else interval[1]
+    limits = {
+        "strong": thresholds.strong,
+        "approximate": thresholds.threshold,
+        "weak": thresholds.weak,
+    }
+    grade = next((name for name, limit in limits.items() if high * factor <= limit), "none")
     if largest <= decision.floor:
         grade = "undecided" if decision.undecided else "exact"
-    elif high * factor <= thresholds.strong:
-        grade = "strong"
-    elif high * factor <= thresholds.threshold:
-        grade = "approximate"
-    else:
-        grade = "weak" if high * factor <= thresholds.weak else "none"
     effect = math.sqrt(decision.response * defect) if decision.response > 0 else math.nan
     return FirstOrder(defect, interval, effect, grade)

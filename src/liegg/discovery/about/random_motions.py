@@ -70,8 +70,8 @@ def random_motions(
     smallest, largest = float(displacements.min()), float(displacements.max())
     levels = torch.linspace(smallest, largest, effort.levels, dtype=torch.float64)
     times = torch.stack([_lengths(question, row, levels) for row in h])  # [directions, levels]
-    motions = Directions(h, None if sym.output_action is None else sym.accumulated.partners(h))
-    found = move(question, motions.along(times))
+    motions = Directions(h, sym.accumulated.partners(h)).along(times)
+    found = move(question, motions)
     split = (effort.directions, effort.levels)
     displacement = found.displacement.unflatten(0, split).mean(0)
     order = displacement.argsort()

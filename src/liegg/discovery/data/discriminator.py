@@ -12,7 +12,7 @@ HIDDEN_WIDTH, TRAINING_STEPS, TRAINING_BATCH, LEARNING_RATE = 64, 1000, 512, 3e-
 MOST_DISCRIMINATED = 256
 """Numbers of a sample, at most."""
 
-UNTOLD = 0.52
+CHANCE_ACCURACY = 0.52
 """Share of held-out samples that are told apart below which the discriminator has learned nothing."""
 
 
@@ -64,13 +64,13 @@ def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Mod
     right = (network(judged) > 0).double().mean() + (
         network(reference(len(judged))) <= 0
     ).double().mean()
-    told = float(right) / 2
-    if told < UNTOLD:
+    accuracy = float(right) / 2
+    if accuracy < CHANCE_ACCURACY:
         raise ArgumentError(
-            f"the discriminator tells {100 * told:.0f} % of held-out samples from a Gaussian, hardly more than chance: its symmetries "
+            f"the discriminator tells {100 * accuracy:.0f} % of held-out samples from a Gaussian, hardly more than chance: its symmetries "
             "would be those of an untrained network. Use question='density'."
         )
-    return network, told
+    return network, accuracy
 
 
 class _Discriminator(nn.Module):

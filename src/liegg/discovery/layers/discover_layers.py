@@ -12,7 +12,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._utils.arguments import checked
-from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, ModelError, ShapeError, one_line
 from liegg._utils.one_at_a_time import one_at_a_time
@@ -125,7 +124,6 @@ def discover_layers(
             "function or an exported program, use liegg.discover."
         )
     thresholds, run = thresholds or Thresholds(), run or Run()
-    check_seed(seed)
     if run.checkpoint is not None or run.bottom is not None:
         raise ArgumentError(
             "checkpoint= and bottom= are for liegg.discover; discover_layers takes liegg.Run(batch_size=, progress=)."

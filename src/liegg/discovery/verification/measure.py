@@ -235,8 +235,8 @@ class Question:
             return complete
         return self.model.target(complete, self.complete[part].argmax(1))
 
-    def targets(self, k: Float[Tensor, "m p"] | None, part: slice) -> Float[Tensor, "m b c"]:
-        """Targets of the outputs of some samples after every motion."""
+    def targets(self, k: Float[Tensor, "m p"] | None, part: slice) -> Float[Tensor, "_ b c"]:
+        """Targets of the outputs of some samples after every motion; the same for all if outputs stay."""
         y = self.y[part]
         if self.output_action is None or k is None:
             return y[None]

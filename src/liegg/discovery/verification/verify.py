@@ -258,7 +258,9 @@ def _read(batches: Batches, samples: int) -> Float[Tensor, "n ..."]:
     return torch.cat(parts)
 
 
-def _actions_of(sym: Any, output_action: Any) -> tuple[Action, Action | None]:
+def _actions_of(
+    sym: Symmetries | Action, output_action: Action | None
+) -> tuple[Action, Action | None]:
     """The actions on input and output."""
     if isinstance(sym, Symmetries):
         if output_action is not None:
@@ -267,12 +269,6 @@ def _actions_of(sym: Any, output_action: Any) -> tuple[Action, Action | None]:
                 "Leave it out."
             )
         return sym.action, sym.output_action
-    if not isinstance(sym, Action) or not isinstance(output_action, Action | None):
-        raise ArgumentError(
-            f"sym is a {type(sym).__name__}; expected a result of liegg.discover(), or an action with "
-            "generators, for example verify(model, data, liegg.Linear(3), liegg.so(3)). "
-            "output_action must be an action too."
-        )
     return sym, output_action
 
 
@@ -294,10 +290,7 @@ def _directions_of(
                 "an action was given without generators: pass those to verify, for example "
                 "liegg.so(3)."
             )
-        return Directions(
-            sym.coefficients,
-            None if sym.output_action is None else sym.accumulated.partners(sym.coefficients),
-        )
+        return Directions(sym.coefficients, sym.accumulated.partners(sym.coefficients))
     h = action.as_coefficients(generators).detach().to("cpu", torch.float64)
     if output_generators is None or output_action is None:
         return Directions(h, None)
