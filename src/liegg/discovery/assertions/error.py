@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal
 
 import torch
@@ -20,6 +21,7 @@ from liegg.discovery.assertions.groups import Group, action_on, as_group, on_out
 from liegg.discovery.request import Request
 from liegg.discovery.run import Run
 from liegg.discovery.structured import as_inputs
+from liegg.discovery.verification.evaluating import first_samples
 from liegg.inputs.batches import Data
 from liegg.inputs.model import Model
 from liegg.inputs.output_field import Field
@@ -214,7 +216,7 @@ def question(case: Case) -> Iterator[Question]:
         part=Part(case.output),
     )
     with reading(inputs.model, request) as (function, _, (_, first), rest):
-        x = _samples(first, rest)
+        x = first_samples(chain([first], (batch for _, batch in rest)), READ_AT_MOST)
         function = probe(with_part(function, x, request.part), x)
         own = fitted_output_action(own, inputs.action, function)
         h = inputs.action.as_coefficients(group.generators, "group").to(torch.float64)
@@ -263,17 +265,6 @@ def reflection_error(asked: Question, *, sign: float = 1.0) -> float:
         y = reflected(asked.output_action, shaped).flatten(1)
     moved = asked.model(reflected(asked.action, asked.x)).detach()
     return asked.difference(moved, sign * y)
-
-
-def _samples(first: Tensor, rest: Iterator[tuple[int, Tensor]]) -> Tensor:
-    """The first samples of the data."""
-    parts, count = [first], len(first)
-    for _, part in rest:
-        if count >= READ_AT_MOST:
-            break
-        parts.append(part)
-        count += len(part)
-    return torch.cat(parts)[:READ_AT_MOST]
 
 
 def _scale(y: Float[Tensor, "b c"]) -> float:

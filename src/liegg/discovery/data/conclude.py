@@ -1,6 +1,6 @@
 """What follows the pass over a data set: solve, test, decide, name."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -24,34 +24,28 @@ from liegg.results.tower import tower_of
 from liegg.spectrum.spectrum import paper_spectrum
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Samples:
-    """A data set after the pass.
-
-    Attributes:
-        action: the candidate generators.
-        sums: means over the data, for the action whose rows were taken.
-        functions: the test functions, in words.
-        shape: shape of a sample.
-    """
-
-    action: Action
-    sums: RowMeans
-    functions: str
-    shape: tuple[int, ...]
-
-
-def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetries:
+def conclude(
+    action: Action,
+    sums: RowMeans,
+    thresholds: Thresholds,
+    *,
+    functions: str,
+    shape: tuple[int, ...],
+    seed: int,
+) -> Symmetries:
     """Everything that follows the pass.
 
     Args:
-        samples: the data set after the pass.
+        action: the candidate generators.
+        sums: means over the data, for the action whose rows were taken.
         thresholds: what counts as a symmetry.
+        functions: the test functions, in words.
+        shape: shape of a sample.
         seed: of the test functions.
     """
-    action, sums = samples.action, projected(samples.action, samples.sums)
+    sums = projected(action, sums)
     displacement = replace(action.displacement(sums.moment, sums.samples), noise=sums.noise)
-    problem, solved = _solve(sums, displacement, thresholds, samples.functions)
+    problem, solved = _solve(sums, displacement, thresholds, functions)
     accumulated = Accumulated(
         rows=_factor(problem, solved, sums.samples),
         displacement=displacement,
@@ -61,7 +55,7 @@ def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetri
         seed=seed,
         means=solved.statistics,
     )
-    test = test_of(problem, solved, samples.functions)
+    test = test_of(problem, solved, functions)
     decision = decide_distribution(
         solved,
         sums,
@@ -96,7 +90,7 @@ def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetri
             spectrum=spectrum,
             identification=name,
         ),
-        settings=_settings(samples, thresholds, seed=seed),
+        settings=_settings(sums, thresholds, shape, seed=seed),
         distribution=test,
         _spectrum=spectrum,
     )
@@ -161,7 +155,9 @@ def _factor(problem: MeanProblem, solved: MeanSolution, samples: int) -> RFactor
     return RFactor(torch.linalg.qr(square).R, len(problem.mean))
 
 
-def _settings(samples: Samples, thresholds: Thresholds, *, seed: int) -> dict[str, Any]:
+def _settings(
+    sums: RowMeans, thresholds: Thresholds, shape: tuple[int, ...], *, seed: int
+) -> dict[str, Any]:
     """How the analysis ran, as JSON values."""
     return {
         "outputs": "each",
@@ -171,14 +167,14 @@ def _settings(samples: Samples, thresholds: Thresholds, *, seed: int) -> dict[st
         "batch_size": None,
         "bottom": None,
         **asdict(thresholds),
-        "noise": samples.sums.noise,
+        "noise": sums.noise,
         "unit": float(torch.finfo(torch.float64).eps),
         "nonlinearity": None,
         "hidden": None,
-        "blocks": int((samples.sums.counts > 0).sum()),
+        "blocks": int((sums.counts > 0).sum()),
         "controls": "none",
         "dtype": "float64",
         "device": "cpu",
-        "sample": list(samples.shape),
+        "sample": list(shape),
         "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
     }

@@ -22,7 +22,7 @@ from liegg.decision.distribution import SAMPLES_PER_COMBINATION
 from liegg.decision.thresholds import Thresholds
 from liegg.decision.two_sample import MOVED_LEVEL, MovedTest
 from liegg.discovery.data.classes import Classes, as_classes
-from liegg.discovery.data.conclude import Samples, conclude
+from liegg.discovery.data.conclude import conclude
 from liegg.discovery.data.discriminator import train_discriminator
 from liegg.discovery.data.moved import move_by_elements, move_held_out
 from liegg.discovery.data.support import fit_surface
@@ -149,13 +149,14 @@ def discover_data(
         sums = _means(batches, chosen, action, assigner, classes=classes, progress=progress)
         assigner.check_count(sums.samples)
         with threads(1):
-            samples = Samples(
-                action=action,
-                sums=sums,
+            sym = conclude(
+                action,
+                sums,
+                thresholds,
                 functions=classes.in_words(chosen.name),
                 shape=tuple(first.shape[1:]),
+                seed=seed,
             )
-            sym = conclude(samples, thresholds, seed=seed)
             return _moved(sym, batches, held, elements, seed=seed)
 
 

@@ -20,9 +20,6 @@ from liegg.inputs.structure.fold import fold_any
 NETWORK_OUTPUT = "output"
 """Name of the output of the complete network, unless a module has that name."""
 
-Pick = Field
-"""One entry of a module's output; None for `logits` or its first tensor."""
-
 
 class Stop(BaseException):
     """Ends a run after the last layer; not an `Exception`, so networks do not catch it."""
@@ -66,7 +63,7 @@ class Layer:
     module: str
     kind: str
     shape: tuple[int, ...]
-    pick: Pick = None
+    pick: Field = None
     same: str = ""
     named: bool = False
 
@@ -261,7 +258,7 @@ def truncate(network: Network, layer: Layer) -> Callable[[Tensor], Tensor]:
     return truncated
 
 
-def pick_tensor(output: Any, pick: Pick, name: str) -> Tensor:
+def pick_tensor(output: Any, pick: Field, name: str) -> Tensor:
     """The first floating point tensor of a module's output, or of the entry that the user chose.
 
     Raises:

@@ -12,15 +12,8 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, LieggError, ModelError, one_line
 from liegg._utils.precision import coarsest, record_dtypes
-from liegg.discovery.layers.hooks import (
-    Network,
-    Passage,
-    Pick,
-    hooked,
-    kind_of,
-    per_sample,
-    pick_tensor,
-)
+from liegg.discovery.layers.hooks import Network, Passage, hooked, kind_of, per_sample, pick_tensor
+from liegg.inputs.output_field import Field
 from liegg.inputs.probe import PROBE_SAMPLES
 
 
@@ -55,7 +48,7 @@ class Call(NamedTuple):
 
 
 def trace(
-    network: Network, x: Float[Tensor, "b ..."], pick: Callable[[str, str], Pick]
+    network: Network, x: Float[Tensor, "b ..."], pick: Callable[[str, str], Field]
 ) -> tuple[list[Call], bool]:
     """Run a network on a few samples and list its calls in the order in which they end.
 
@@ -111,7 +104,7 @@ def projection(size: int, like: Tensor) -> Float[Tensor, " c"]:
 
 
 def _record_calls(
-    network: Network, x: Float[Tensor, "n ..."], pick: Callable[[str, str], Pick]
+    network: Network, x: Float[Tensor, "n ..."], pick: Callable[[str, str], Field]
 ) -> tuple[list[Call], bool]:
     """All calls of one run, and whether it wrote into its input."""
     batch = x.clone()

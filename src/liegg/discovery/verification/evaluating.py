@@ -1,9 +1,11 @@
 """A model and data that are evaluated, not differentiated."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from liegg._utils.random import seeded
 from liegg.discovery.inner import Asked, at_inner_point
@@ -34,3 +36,14 @@ def evaluating(asked: Asked, at: str | None, *, seed: int) -> Iterator[tuple[Mod
         eval_view(for_data(inputs.model, inputs.data)) as function,
     ):
         yield with_input_dtype(function, as_batches(inputs.data)), inputs
+
+
+def first_samples(batches: Iterable[Tensor], most: int) -> Float[Tensor, "n ..."]:
+    """The first samples of some batches; no more batches are read than that takes."""
+    parts, count = [], 0
+    for batch in batches:
+        parts.append(batch[: most - count])
+        count += len(parts[-1])
+        if count >= most:
+            break
+    return torch.cat(parts) if parts else torch.empty(0)

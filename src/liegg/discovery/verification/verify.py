@@ -18,7 +18,7 @@ from liegg._utils.one_at_a_time import one_at_a_time
 from liegg.actions import Action, MatrixAction
 from liegg.discovery.inner import Asked
 from liegg.discovery.structured import Inputs
-from liegg.discovery.verification.evaluating import evaluating
+from liegg.discovery.verification.evaluating import evaluating, first_samples
 from liegg.discovery.verification.follow import (
     CurveOptions,
     expected_evaluations,
@@ -36,7 +36,7 @@ from liegg.discovery.verification.measure import (
     summed,
 )
 from liegg.discovery.verification.selected_times import Effort, at_selected_times, shares
-from liegg.inputs.batches import Batches, Data, as_batches
+from liegg.inputs.batches import Data, as_batches
 from liegg.inputs.model import Model
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import Part, asked_part, part_of, part_words
@@ -216,7 +216,12 @@ def _question(
 ) -> Question:
     """The probed model with the samples that are moved."""
     action, batches = inputs.action, replace(as_batches(inputs.data), size=samples)
-    x = _read(batches.prepared(function.dtype, function.device), samples)
+    with closing(iter(batches.prepared(function.dtype, function.device))) as iterator:
+        x = first_samples(iterator, samples)
+    if len(x) < 2:
+        raise ArgumentError(
+            f"the data holds {len(x)} sample; a variance needs 2 or more, and a reliable one about 100."
+        )
     shape = tuple(x.shape[1:])
     action.check(shape)
     analysed = None if known is None else known.settings.get("sample")
@@ -239,23 +244,6 @@ def _question(
             "remove the sample."
         )
     return question
-
-
-def _read(batches: Batches, samples: int) -> Float[Tensor, "n ..."]:
-    """The first samples, at least two."""
-    parts, count = [], 0
-    with closing(iter(batches)) as left:
-        for batch in left:
-            parts.append(batch[: samples - count])
-            count += len(parts[-1])
-            if count == samples:
-                break
-    if count < 2:
-        raise ArgumentError(
-            f"the data holds {count} sample; a variance needs 2 or more, and a reliable one about "
-            "100."
-        )
-    return torch.cat(parts)
 
 
 def _actions_of(
