@@ -7,7 +7,7 @@ from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
 
 MOST_MOVED, FEWEST_MOVED = 256, 8
-"""Most samples that are moved, and the fewest of which a share is told."""
+"""Most samples that are moved, and the fewest for which a share is reported."""
 
 STANDARD_SHARE = 0.035
 """Share of the evaluations of the analysis that the standard questions may take."""
@@ -58,10 +58,10 @@ class Effort(NamedTuple):
 
 
 THOROUGH = Effort(angles=8, fewest_angles=4, sizes=(0.5, 1.0), directions=4, levels=3)
-"""For motions that were asked about by name."""
+"""For motions that the user names."""
 
 BRIEF = Effort(angles=4, fewest_angles=2, sizes=(1.0,), directions=2, levels=3)
-"""For the standard set, which nobody asked about."""
+"""For the standard set of motions, which are reported without being asked for."""
 
 
 class Moves(NamedTuple):

@@ -43,7 +43,7 @@ class Followed:
     change: Float[Tensor, "t n"]
     changed: Float[Tensor, "t n"] | None
 
-    def told(self, values: Float[Tensor, "t n"]) -> Float[Tensor, " n"]:
+    def reported(self, values: Float[Tensor, "t n"]) -> Float[Tensor, " n"]:
         """Values at the reported size: a random angle, or the largest size."""
         return values.mean(0) if self.whole_turn else values[-1]
 
@@ -117,10 +117,10 @@ def finite_change(
     mean = change.mean(1)
     largest = 360.0 if found.whole_turn else float(found.sizes[-1])
     within = radius(found.sizes, mean, HOLDS) if bool((mean > HOLDS).any()) else largest
-    each, random_each = found.told(change), found.told(random_change)
+    each, random_each = found.reported(change), found.reported(random_change)
     share, random_share, gap = None, None, (each, random_each)
     if changed is not None and random_changed is not None:
-        gap = found.told(changed), found.told(random_changed)
+        gap = found.reported(changed), found.reported(random_changed)
         share, random_share = proportion(gap[0], level), float(gap[1].mean())
     worst = max(float(mean.max()), 0.0 if changed is None else float(changed.mean(1).max()))
     return FiniteChange(

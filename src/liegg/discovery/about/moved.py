@@ -45,10 +45,10 @@ def move(question: Question, motions: Directions) -> Moved:
             change[rows, part] = gaps.nan_to_num(nan=torch.inf, posinf=torch.inf)
             classes[rows, part] = complete.argmax(2)
     displacement = (squares / len(question.x)).sqrt() / question.spread
-    told = question.has_classes
+    has_classes = question.has_classes
     return Moved(
         displacement.cpu(),
         (change / question.variance).cpu(),
-        (classes != question.complete.argmax(1)).cpu() if told else None,
-        classes.cpu() if told else None,
+        (classes != question.complete.argmax(1)).cpu() if has_classes else None,
+        classes.cpu() if has_classes else None,
     )

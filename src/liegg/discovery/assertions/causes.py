@@ -12,13 +12,13 @@ from liegg.actions import Irrep
 from liegg.discovery.assertions.error import Question, reflection_error
 
 REMAINING_ERROR = 0.1
-"""Share of the error up to which it has gone, once its cause is taken away."""
+"""Share of the error that may remain once its cause is removed."""
 
 STRIDES = (2, 4, 8, 16, 32)
-"""Strides that are tried: shifts by so many pixels."""
+"""Strides that are tried, in pixels."""
 
 ELEMENT = 0.37
-"""Share of the longest motion at which causes are looked for, and which is no whole number of pixels or quarter turn."""
+"""Share of the longest motion at which causes are looked for; neither a whole number of pixels nor a quarter turn."""
 
 CELLS = ("cell", "lattice", "box", "pbc")
 """Names of tensors that have to be rotated with the positions."""

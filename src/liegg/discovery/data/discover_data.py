@@ -168,8 +168,8 @@ def _level_function(
         surface = fit_surface(x, seed=seed)
         facts = {"degree": surface.degree, "distances": surface.distances.tolist()}
         return surface, "the surface of the data", facts
-    network, told = train_discriminator(x, seed=seed)
-    return network, "the discriminator of the data", {"told_apart": told}
+    network, accuracy = train_discriminator(x, seed=seed)
+    return network, "the discriminator of the data", {"told_apart": accuracy}
 
 
 def _check_spread(x: Float[Tensor, "b ..."]) -> None:

@@ -13,7 +13,7 @@ MOST_DISCRIMINATED = 256
 """Numbers of a sample, at most."""
 
 CHANCE_ACCURACY = 0.52
-"""Share of held-out samples that are told apart below which the discriminator has learned nothing."""
+"""Held-out accuracy below which the discriminator has learned nothing; chance is 0.5."""
 
 
 def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Module, float]:

@@ -122,7 +122,7 @@ def _separated(
 ) -> Decision:
     """The decision with the directions that chance explains, if their intervals end below the threshold and the next one's start.
 
-    A gap between a defect and the noise is no wider than the noise is small: that the test excludes one more takes its place.
+    The gap between the noise and the next defect is limited by the noise; the test, which rejects one more direction, replaces it.
     """
     values, found, thresholds = solved.solution.values, solved.found, decision.thresholds
     gap = SEPARATED * float(values[found] / values[found - 1])
@@ -151,9 +151,9 @@ def _sentence(decision: Decision, solved: MeanSolution, detectable: float) -> Re
     """The verdict in words that are true of a distribution."""
     values, nullity = solved.solution.values, decision.nullity
     if not nullity:
-        said = decision.sentence
-        if said.diagnosis is Diagnosis.WEAK_CLUSTER:
-            return Diagnosis.DATA_WEAK_CLUSTER(**said.values)
+        sentence = decision.sentence
+        if sentence.diagnosis is Diagnosis.WEAK_CLUSTER:
+            return Diagnosis.DATA_WEAK_CLUSTER(**sentence.values)
         return Diagnosis.DATA_NO_SYMMETRY(percent=root_percent(float(values[0])))
     kinds = Counter(decision.grades[:nullity])
     grades = " + ".join(f"{kinds[name]} {name}" for name in COUNTED if kinds[name])

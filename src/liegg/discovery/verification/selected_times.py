@@ -84,7 +84,7 @@ def between(
     right = torch.searchsorted(known, inside).clamp(1, len(known) - 1)
     weight = (inside - known[right - 1]) / (known[right] - known[right - 1])
     low, high = roots[..., right - 1], roots[..., right]
-    # Infinite from the first infinite value on, where 0 times infinity is no number.
+    # Infinite from the first infinite value on, where 0 times infinity is NaN.
     root = torch.where(weight == 1, high, low + weight * (high - low))
     return root.square().nan_to_num(nan=torch.inf, posinf=torch.inf)
 
