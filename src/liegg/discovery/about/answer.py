@@ -1,8 +1,8 @@
 """The answers of one model to the questions about named motions."""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import torch
@@ -220,19 +220,15 @@ def with_untrained(answers: Answers, found: list[dict[str, Answer]]) -> Answers:
         answers: of the model.
         found: of every re-initialised model, by name.
     """
-    return Answers(
-        replace(
-            answer,
-            untrained=tuple(one[answer.name].defect for one in found if answer.name in one),
-            untrained_changed=_mean_share(
-                [one[answer.name] for one in found if answer.name in one]
-            ),
+    beside = []
+    for answer in answers:
+        same = [one[answer.name] for one in found if answer.name in one]
+        shares = [one.finite.share.value for one in same if one.finite and one.finite.share]
+        beside.append(
+            replace(
+                answer,
+                untrained=tuple(one.defect for one in same),
+                untrained_changed=fmean(shares) if shares else None,
+            )
         )
-        for answer in answers
-    )
-
-
-def _mean_share(answers: list[Answer]) -> float | None:
-    """Mean share of changed predictions, over the models in which it was measured."""
-    shares = [one.finite.share.value for one in answers if one.finite and one.finite.share]
-    return math.fsum(shares) / len(shares) if shares else None
+    return Answers(beside)

@@ -47,25 +47,25 @@ class Space:
         return motion.inside(self.sides, self.pitch) if self.is_map else None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Spaces:
-    """The spaces of a network: maps of equal sides have equal pitch.
+    """The spaces of a network, as its layers are met: maps of equal sides have equal pitch.
 
     Attributes:
         sample: shape of a sample.
         view: the same with channels first.
-        pitches: pitch of the maps that were met, by their sides; grows as layers are met.
-        latest: sides of the map that was met last, in a list of one.
+        pitches: pitch of the maps that were met, by their sides.
+        latest: sides of the map that was met last.
     """
 
     sample: tuple[int, ...]
     view: tuple[int, ...]
     pitches: dict[tuple[int, ...], tuple[float, ...]] = field(default_factory=dict)
-    latest: list[tuple[int, ...]] = field(default_factory=list)
+    latest: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        self.pitches[self.view[1:]] = (1.0,) * len(self.view[1:])
-        self.latest.append(self.view[1:])
+        self.latest = self.view[1:]
+        self.pitches[self.latest] = (1.0,) * len(self.latest)
 
     def of(
         self, shape: tuple[int, ...], before: Space | None = None, step: tuple[float, ...] = ()
@@ -86,12 +86,12 @@ class Spaces:
             return Space()
         sides = view[1:]
         if sides not in self.pitches:
-            old = self.latest[-1] if before is None or not before.is_map else before.sides
+            old = self.latest if before is None or not before.is_map else before.sides
             step = step or _ratios(old, sides)
             if not step:
                 return None
             self.pitches[sides] = tuple(p * s for p, s in zip(self.pitches[old], step, strict=True))
-        self.latest[:] = [sides]
+        self.latest = sides
         return Space(view, self.pitches[sides])
 
 
