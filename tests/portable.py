@@ -41,7 +41,6 @@ COMPUTING = (
     "tests/studies/ensemble",
     "tests/test_channels_last.py",
     "tests/test_recorded.py",
-    "tests/testing/test_assertions.py",
     "src",
 )
 """Tests and doctests whose numbers can differ between CPUs."""

@@ -34,7 +34,7 @@ LAYERS = [
 """Along the flow. A module imports from its own folder and from earlier ones; `algebra` knows bare tensors only, so it comes early."""
 
 RANK = {name: rank for rank, name in enumerate(LAYERS)} | {
-    "testing": LAYERS.index("report") + 0.5,
+    "testing": LAYERS.index("discovery") + 0.5,
     "__main__": len(LAYERS),
 }
 
@@ -121,7 +121,7 @@ def test_imports_point_one_way():
 
 def test_the_top_reads_as_the_pipeline():
     assert sorted(path.name for path in SOURCE.iterdir() if path.name != "__pycache__") == sorted(
-        [*LAYERS, "__init__.py", "__main__.py", "py.typed", "testing"]
+        [*LAYERS, "__init__.py", "__main__.py", "py.typed", "testing.py"]
     )
 
 

@@ -115,7 +115,7 @@ def commands() -> Iterator[Command]:
     yield Command(discover(out="proj", layers="", model="nets:build", weights="w.pt"), 0)
     yield Command(discover(out="link"), 0)
     yield Command(discover(data="x.npz:two"), 0)
-    yield Command(discover(run=liegg.Run(groups="groups.npy")), 0)
+    yield Command(discover(groups="groups.npy"), 0)
     yield Command(discover(held_out="0.2"), 0)
     yield Command(discover(title="\x1b[31mred"), 0)
     for model in (

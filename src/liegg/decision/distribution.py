@@ -30,7 +30,7 @@ DISPERSED = 1.25
 """Variance between blocks over that of independent samples from which on samples are taken to be dependent: for independent ones
 it is 1 to about 8 %."""
 
-FEWEST_SAMPLES = 5
+SAMPLES_PER_COMBINATION = 5
 """Samples per combination of test functions, at least."""
 
 
@@ -85,6 +85,11 @@ class MeanProblem:
     covered: int
     dispersion: float
 
+    @property
+    def noise(self) -> Float[Tensor, "r r"]:
+        """What sampling noise alone makes of the squared means, summed over the functions."""
+        return torch.einsum("kakb->ab", self.covariance) / self.samples
+
 
 def pose_means(sums: RowMeans, displacement: Displacement, tolerance: float) -> MeanProblem:
     """The problem in standard coordinates.
@@ -123,7 +128,7 @@ def _combinations(sums: RowMeans) -> Float[Tensor, "j k"]:
     """Combinations of the test functions that are uncorrelated, with variance 1."""
     variances, axes = symmetric_eigen(sums.values)
     kept = variances > VALUE_SHARE * variances[-1]
-    most = max(1, sums.samples // FEWEST_SAMPLES)
+    most = max(1, sums.samples // SAMPLES_PER_COMBINATION)
     return (axes[:, kept] / variances[kept].sqrt()).mT[-most:]
 
 
@@ -153,8 +158,7 @@ def noise_of(problem: MeanProblem, h: Float[Tensor, "r d"]) -> Float[Tensor, "k 
 
 def solve_means(problem: MeanProblem) -> tuple[Float[Tensor, " r"], Float[Tensor, "r r"]]:
     """Squared means less their noise, ascending, and directions as columns; noise may leave some below 0."""
-    noise = torch.einsum("kakb->ab", problem.covariance) / problem.samples
-    return symmetric_eigen(problem.mean.mT @ problem.mean - noise)
+    return symmetric_eigen(problem.mean.mT @ problem.mean - problem.noise)
 
 
 def quadratic_test(
@@ -195,8 +199,7 @@ def _ratio_at_least(
     mean = problem.mean @ h
     if rest.shape[1]:
         mean = _free(problem, rest).mT @ mean
-    noise = torch.einsum("kakb->ab", problem.covariance) / problem.samples
-    expected = float(torch.einsum("ad,ab,bd->", h, noise, h))
+    expected = float(torch.einsum("ad,ab,bd->", h, problem.noise, h))
     return float(mean.square().sum()) / expected if expected > 0 else math.inf
 
 
@@ -326,17 +329,12 @@ def solve_distribution(
         span=span,
         following=following,
         angle=_angle(problem, axes, found),
-        statistics=_statistics(problem, tests),
-    )
-
-
-def _statistics(problem: MeanProblem, tests: tuple[QuadraticTest, ...]) -> MeanStatistics:
-    """The means, summed over the functions."""
-    return MeanStatistics(
-        squares=problem.mean.mT @ problem.mean,
-        noise=torch.einsum("kakb->ab", problem.covariance) / problem.samples,
-        coordinates=torch.linalg.pinv(problem.whiten),
-        freedom=min((test.freedom for test in tests), default=1.0),
+        statistics=MeanStatistics(
+            squares=problem.mean.mT @ problem.mean,
+            noise=problem.noise,
+            coordinates=torch.linalg.pinv(problem.whiten),
+            freedom=min((test.freedom for test in tests), default=1.0),
+        ),
     )
 
 

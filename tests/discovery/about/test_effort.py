@@ -10,11 +10,11 @@ from liegg._utils.diagnoses import Diagnosis
 from liegg.actions import Motion
 from liegg.discovery.about.effort import (
     BRIEF,
-    FEWEST_SAMPLES,
-    MOST_SAMPLES,
-    MOVED,
-    SHARE,
-    SHOWN,
+    FEWEST_MOVED,
+    MOST_MOVED,
+    MOVED_COST,
+    STANDARD_SHARE,
+    STORED_SAMPLES,
     THOROUGH,
     plan_moves,
 )
@@ -44,12 +44,12 @@ def test_the_standard_questions_stay_within_their_share(count):
     each = 6 if sym.settings["route"] == "jvp" else 3
     if moves.names:
         moved = sum(map(BRIEF.evaluations, some)) + BRIEF.directions * BRIEF.levels
-        shown = SHOWN * sum(map(BRIEF.times_shown, some))
-        spent = MOVED * (moves.samples * moved + shown)
-        assert spent <= SHARE * count * (1 + 2 * each)
-        assert FEWEST_SAMPLES <= moves.samples <= MOST_SAMPLES
+        shown = STORED_SAMPLES * sum(map(BRIEF.times_shown, some))
+        spent = MOVED_COST * (moves.samples * moved + shown)
+        assert spent <= STANDARD_SHARE * count * (1 + 2 * each)
+        assert FEWEST_MOVED <= moves.samples <= MOST_MOVED
     assert moves.names == tuple(motions)[: len(moves.names)]  # the first ones
-    assert plan_moves(sym, motions, standard=False) == (MOST_SAMPLES, tuple(motions), THOROUGH)
+    assert plan_moves(sym, motions, standard=False) == (MOST_MOVED, tuple(motions), THOROUGH)
 
 
 def test_little_data_is_answered_by_derivatives_and_says_so():

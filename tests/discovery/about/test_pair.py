@@ -91,8 +91,8 @@ def test_the_comparison_begins_with_the_motion():
     assert found.to_dict()["answers"][0]["smaller"] == "b"
 
 
-@pytest.mark.parametrize("names", [("a",), ("a", "a"), ("a", "b", "c"), ("", "b"), ()])
-def test_names_are_two(names):
-    sym = asked(bent)
-    with pytest.raises(ArgumentError):
-        liegg.compare(sym, sym, names=names)
+def test_names_are_two():
+    for names in [("a",), ("a", "a"), ("a", "b", "c"), ("", "b"), ()]:
+        sym = asked(bent)
+        with pytest.raises(ArgumentError):
+            liegg.compare(sym, sym, names=names)

@@ -23,10 +23,10 @@ def test_labels_become_classes() -> None:
     assert as_classes(None).count == 1
 
 
-@pytest.mark.parametrize("bad", [np.arange(40), np.zeros((3, 2)), [], [0.0, float("nan")]])
-def test_bad_labels(bad: Any) -> None:
-    with pytest.raises(ArgumentError, match="labels"):
-        as_classes(bad)
+def test_bad_labels():
+    for bad in [np.arange(40), np.zeros((3, 2)), [], [0.0, float("nan")]]:
+        with pytest.raises(ArgumentError, match="labels"):
+            as_classes(bad)
 
 
 def test_labels_restrict_the_symmetries() -> None:

@@ -2,7 +2,6 @@
 
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -114,19 +113,16 @@ def test_bad_data_gives_no_false_answer() -> None:
     assert Diagnosis.DATA_MIXED_UNITS in [one.diagnosis for one in sym.decision.warnings]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "match"),
-    [
+def test_bad_arguments():
+    for arguments, match in [
         ({"functions": "cubes"}, "functions"),
         ({"functions": 0}, "functions"),
         ({"functions": lambda y: y.repeat(1, 400)}, "at most"),
         ({"seed": -1}, "seed"),
         ({"groups": [1, 2]}, "groups"),
-    ],
-)
-def test_bad_arguments(arguments: dict, match: str) -> None:
-    with pytest.raises(LieggError, match=match):
-        liegg.discover_data(data_set("cube", 200), liegg.Linear(3), **arguments)
+    ]:
+        with pytest.raises(LieggError, match=match):
+            liegg.discover_data(data_set("cube", 200), liegg.Linear(3), **arguments)
 
 
 def test_bad_shapes_and_numbers() -> None:
@@ -145,32 +141,27 @@ def test_low_moments_alone_cannot_tell() -> None:
     assert liegg.discover_data(x, liegg.Linear(3), functions="monomials").nullity == 0
 
 
-@pytest.mark.parametrize(
-    ("x", "match"),
-    [
-        (torch.zeros(300, 3), "all samples are the same"),
-        (1e-160 * torch.rand(300, 3, dtype=torch.float64), "Rescale"),
-    ],
-)
-@pytest.mark.parametrize("question", ["density", "support"])
-def test_data_without_spread(x: torch.Tensor, match: str, question: Any) -> None:
-    with pytest.raises(ArgumentError, match=match):
-        liegg.discover_data(x, liegg.Linear(3), question=question)
+def test_data_without_spread():
+    questions: list[Any] = ["density", "support"]
+    for question in questions:
+        for x, match in [
+            (torch.zeros(300, 3), "all samples are the same"),
+            (1e-160 * torch.rand(300, 3, dtype=torch.float64), "Rescale"),
+        ]:
+            with pytest.raises(ArgumentError, match=match):
+                liegg.discover_data(x, liegg.Linear(3), question=question)
 
 
-@pytest.mark.parametrize(
-    ("functions", "match"),
-    [
+def test_functions_that_cannot_work():
+    for functions, match in [
         (lambda y: torch.ones(len(y), 20), "cannot tell"),
         (lambda y: (y[:, :1] > torch.linspace(-0.4, 0.4, 20)).double(), "vanish"),
         (lambda y: y > 0, "floating point"),
         (lambda y: y / 0, "finite"),
         (1, "cannot tell"),
-    ],
-)
-def test_functions_that_cannot_work(functions: Any, match: str) -> None:
-    with pytest.raises(LieggError, match=match):
-        liegg.discover_data(data_set("cube", 300), liegg.Linear(3), functions=functions)
+    ]:
+        with pytest.raises(LieggError, match=match):
+            liegg.discover_data(data_set("cube", 300), liegg.Linear(3), functions=functions)
 
 
 def test_rotated_images_have_the_rotation() -> None:

@@ -36,14 +36,12 @@ def test_callables_move_samples_too() -> None:
     assert sym.distribution.moved[0].p_value > 0.01
 
 
-@pytest.mark.parametrize(
-    "element", [torch.eye(2), torch.zeros(3, 3), lambda x: x[:, :1], lambda x: None]
-)
-def test_bad_elements(element: object) -> None:
-    with pytest.raises(LieggError, match="elements"):
-        liegg.discover_data(
-            data_set("cube", 200), liegg.Linear(3), functions=16, elements={"bad": element}
-        )
+def test_bad_elements():
+    for element in [torch.eye(2), torch.zeros(3, 3), lambda x: x[:, :1], lambda x: None]:
+        with pytest.raises(LieggError, match="elements"):
+            liegg.discover_data(
+                data_set("cube", 200), liegg.Linear(3), functions=16, elements={"bad": element}
+            )
 
 
 def test_too_few_held_out_samples() -> None:

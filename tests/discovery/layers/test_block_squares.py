@@ -1,6 +1,5 @@
 """Squared rows per block against sums written out, however the samples come."""
 
-import pytest
 import torch
 
 from cases import normal
@@ -11,23 +10,23 @@ CPU = torch.device("cpu")
 BLOCK = torch.tensor([0, 2, 1, 2, 0, 0, 2])
 
 
-@pytest.mark.parametrize("rows_per_sample", [1, 9], ids=["few rows", "many rows"])
-@pytest.mark.parametrize("output_columns", [0, 2])
-def test_blocks_are_sums_over_their_samples(rows_per_sample, output_columns):
-    rows = normal(7, rows_per_sample, 5)
-    state = block_squares.init(4, 5, CPU)
-    for some in (slice(0, 3), slice(3, 7)):
-        before = state.squares.clone()
-        state_after = block_squares.add_rows(state, rows[some], BLOCK[some], output_columns)
-        assert torch.equal(state.squares, before)  # a batch may be repeated
-        state = state_after
-    for i in range(4):
-        own = rows[BLOCK.eq(i)].flatten(0, 1)
-        torch.testing.assert_close(state.squares[i], own.mT @ own)
-    sizes = rows[..., output_columns:].square().sum((1, 2))
-    torch.testing.assert_close(state.motion, sizes.sum())
-    torch.testing.assert_close(state.concentration, sizes.square().sum())
-    torch.testing.assert_close(state.largest, sizes.max())
+def test_blocks_are_sums_over_their_samples():
+    for output_columns in [0, 2]:
+        for rows_per_sample in [1, 9]:
+            rows = normal(7, rows_per_sample, 5)
+            state = block_squares.init(4, 5, CPU)
+            for some in (slice(0, 3), slice(3, 7)):
+                before = state.squares.clone()
+                state_after = block_squares.add_rows(state, rows[some], BLOCK[some], output_columns)
+                assert torch.equal(state.squares, before)  # a batch may be repeated
+                state = state_after
+            for i in range(4):
+                own = rows[BLOCK.eq(i)].flatten(0, 1)
+                torch.testing.assert_close(state.squares[i], own.mT @ own)
+            sizes = rows[..., output_columns:].square().sum((1, 2))
+            torch.testing.assert_close(state.motion, sizes.sum())
+            torch.testing.assert_close(state.concentration, sizes.square().sum())
+            torch.testing.assert_close(state.largest, sizes.max())
 
 
 def test_empty_blocks_are_left_out():

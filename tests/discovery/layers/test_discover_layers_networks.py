@@ -205,8 +205,8 @@ def test_layers_behind_an_operation_without_forward_mode_fall_back_and_say_so():
 
 
 def test_wide_layers_without_forward_mode_are_read_by_combinations(monkeypatch):
-    monkeypatch.setattr(assembly, "WIDE", 50)
-    monkeypatch.setattr(assembly, "COMBINATIONS", 7)
+    monkeypatch.setattr(assembly, "WIDE_OUTPUTS", 50)
+    monkeypatch.setattr(assembly, "WIDE_COMBINATIONS", 7)
     model, x = nn.Sequential(Warp(), nn.Flatten(), nn.Linear(64, 3)).double(), images()
     found = liegg.discover_layers(model, x, liegg.Image(), output_action=liegg.Image())
     assert [layer.invariance.settings["outputs"] for layer in found] == [7, 7, "each"]

@@ -16,6 +16,7 @@ from liegg.discovery.layers.hooks import (
     pick_tensor,
     run_to_layers,
     truncate,
+    watching,
 )
 
 
@@ -69,19 +70,15 @@ def test_hooks_are_gone_after_a_failure_in_the_block_and_in_the_setting():
     seen = []
 
     def record_dtypes():
-        with hooked(network_of(model, "Net").parts, lambda *call: seen.append(call), seen.append):
+        parts = network_of(model, "Net").parts
+        with hooked(parts, lambda call: seen.append(call.name), lambda name, _: seen.append(name)):
             assert hooks(model) == 4
             model(torch.ones(1, 2))
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         record_dtypes()
-    assert [call if isinstance(call, str) else call[0] for call in seen] == [
-        "output",
-        "0",
-        "0",
-        "output",
-    ]
+    assert seen == ["output", "0", "0", "output"]
     assert hooks(model) == 0
     with pytest.raises(AttributeError), hooked({"a": model, "b": None}, lambda *_: None):  # pyright: ignore[reportArgumentType]
         raise AssertionError("the block must not run")
@@ -143,9 +140,8 @@ def test_a_truncated_network_is_a_function_of_samples():
     assert hooks(model) == 0
 
 
-@pytest.mark.parametrize(
-    ("output", "pick", "expected"),
-    [
+def test_entries_of_outputs():
+    for output, pick, expected in [
         (torch.ones(2), None, 1.0),
         ((torch.zeros(2, dtype=torch.int64), torch.full((2,), 2.0)), None, 2.0),
         ((torch.ones(2), torch.full((2,), 3.0)), 1, 3.0),
@@ -154,15 +150,12 @@ def test_a_truncated_network_is_a_function_of_samples():
         ({"items": torch.full((2,), 5.0)}, "items", 5.0),
         (Pair(torch.ones(2), torch.full((2,), 6.0)), "right", 6.0),
         ((torch.ones(2), [torch.full((2,), 7.0)]), 1, 7.0),
-    ],
-)
-def test_entries_of_outputs(output, pick, expected):
-    assert pick_tensor(output, pick, "a").tolist() == [expected] * 2
+    ]:
+        assert pick_tensor(output, pick, "a").tolist() == [expected] * 2
 
 
-@pytest.mark.parametrize(
-    ("output", "pick", "message"),
-    [
+def test_entries_that_are_not_there():
+    for output, pick, message in [
         (
             torch.arange(2),
             None,
@@ -181,8 +174,63 @@ def test_entries_of_outputs(output, pick, expected):
             "no field 'middle' in what layer 'a' returned, a Pair with fields ",
         ),
         (None, 0, "no field 0 in what layer 'a' returned, None"),
-    ],
-)
-def test_entries_that_are_not_there(output, pick, message):
-    with pytest.raises(ArgumentError, match=message):
-        pick_tensor(output, pick, "a")
+    ]:
+        with pytest.raises(ArgumentError, match=message):
+            pick_tensor(output, pick, "a")
+
+
+def test_arguments_are_those_before_a_module_works_in_place():
+    root = nn.Sequential(nn.ReLU(inplace=True), nn.Sequential(nn.ReLU(inplace=True)))
+    network, seen = network_of(root, "net"), []
+
+    def visit(passage):
+        passage.module(torch.ones(1))  # passes unseen
+        seen.append((passage.name, passage.args[0].tolist(), passage.output.tolist()))
+
+    with watching(network, {"0", "1", "1.0"}, visit):
+        root(torch.tensor([-1.0, 2.0]))
+    assert seen == [
+        ("0", [-1.0, 2.0], [0.0, 2.0]),
+        ("1.0", [0.0, 2.0], [0.0, 2.0]),
+        ("1", [0.0, 2.0], [0.0, 2.0]),
+    ]
+    assert not any(part._forward_hooks or part._forward_pre_hooks for part in root.modules())
+
+
+class Careful(nn.Module):
+    """Tries a module, and goes on if it fails."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = Fails()
+
+    def forward(self, x):
+        try:
+            self.inner(x)
+        except ValueError:
+            x = x + 1
+        return self.inner(x)
+
+
+class Fails(nn.Module):
+    def forward(self, x):
+        if float(x) == 0:
+            raise ValueError("zero")
+        return x
+
+
+def test_a_call_that_fails_does_not_spoil_the_next():
+    root = Careful()
+    network, seen = network_of(root, "net"), []
+    with watching(network, {"inner"}, lambda one: seen.append((one.name, float(one.args[0])))):
+        root(torch.zeros(()))
+    assert seen == [("inner", 1.0)]
+
+
+def test_an_output_is_replaced_in_one_call_of_two():
+    relu = nn.ReLU()
+    root = nn.Sequential(relu, relu, nn.Identity())
+    network = network_of(root, "net")
+    with watching(network, {"0"}, lambda one: one.output + 1 if one.name == "0#2" else None):
+        assert root(torch.tensor([1.0])).tolist() == [2.0]
+    assert root(torch.tensor([1.0])).tolist() == [1.0]

@@ -1,15 +1,12 @@
 """Patterns of layer names: one star stays within a level, two cross the dots."""
 
-import pytest
-
 from liegg.discovery.layers.patterns import advice, matches
 
 NAMES = ["conv1", "layer1", "layer1.0", "layer1.0.conv1", "layer1.0.conv2", "layer2.0.conv1", "fc"]
 
 
-@pytest.mark.parametrize(
-    ("pattern", "found"),
-    [
+def test_what_a_pattern_matches():
+    for pattern, found in [
         ("layer*", ["layer1"]),
         ("layer**", NAMES[1:6]),
         ("layer*.*", ["layer1.0"]),
@@ -29,16 +26,14 @@ NAMES = ["conv1", "layer1", "layer1.0", "layer1.0.conv1", "layer1.0.conv2", "lay
         ("CONV1", []),
         ("layer1.0.conv+", []),
         ("(layer1", []),
-    ],
-)
-def test_what_a_pattern_matches(pattern, found):
-    assert [name for name in NAMES if matches(pattern, name)] == found
+    ]:
+        assert [name for name in NAMES if matches(pattern, name)] == found
 
 
-@pytest.mark.parametrize("name", ["a[0]", "a*b", "a\\b", "[", "[]", "[!]", "a^b", "x\ny"])
-def test_a_name_matches_itself(name):
-    assert matches(name, name)
-    assert matches("**", name)
+def test_a_name_matches_itself():
+    for name in ["a[0]", "a*b", "a\\b", "[", "[]", "[!]", "a^b", "x\ny"]:
+        assert matches(name, name)
+        assert matches("**", name)
 
 
 def test_a_set_may_hold_odd_letters():

@@ -39,9 +39,8 @@ def names(layers, calls=CALLS):
     return [layer.name for layer in select_layers(calls, parse_selection(layers), NETWORK)[0]]
 
 
-@pytest.mark.parametrize(
-    ("layers", "expected"),
-    [
+def test_every_form_of_asking():
+    for layers, expected in [
         (None, ["conv1", "act", "conv2", "act#2"]),
         ("act", ["act", "act#2"]),
         (["act#2"], ["act#2"]),
@@ -51,10 +50,8 @@ def names(layers, calls=CALLS):
         ((nn.Conv2d, nn.Tanh), ["conv1", "act", "conv2", "act#2"]),
         ([nn.Conv2d], ["conv1", "conv2"]),
         ({"conv*": 1, "act": None}, ["conv1", "act", "conv2", "act#2"]),
-    ],
-)
-def test_every_form_of_asking(layers, expected):
-    assert names(layers) == expected
+    ]:
+        assert names(layers) == expected
 
 
 def test_picks_go_with_their_names():
@@ -66,9 +63,8 @@ def test_picks_go_with_their_names():
     }
 
 
-@pytest.mark.parametrize(
-    "layers",
-    [
+def test_what_is_no_way_of_asking():
+    for layers in [
         [],
         {},
         3,
@@ -80,14 +76,12 @@ def test_picks_go_with_their_names():
         {"a": True},
         {nn.Tanh: 1},
         ""[:0] or (),
-    ],
-)
-def test_what_is_no_way_of_asking(layers):
-    with pytest.raises(
-        ArgumentError,
-        match=r"expected None for all, names such as \['conv1', 'block\*'\], types such as nn.Conv2d",
-    ):
-        parse_selection(layers)
+    ]:
+        with pytest.raises(
+            ArgumentError,
+            match=r"expected None for all, names such as \['conv1', 'block\*'\], types such as nn.Conv2d",
+        ):
+            parse_selection(layers)
 
 
 def test_names_that_do_not_exist_and_names_that_are_not_called():

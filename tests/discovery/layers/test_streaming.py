@@ -18,7 +18,7 @@ def found(model, x, **options):
 def test_batches_are_split_to_bound_the_memory(numbers, monkeypatch):
     model, x, seen = mlp(3, 8, 4), normal(50, 3), []
     expected = found(model, x)
-    monkeypatch.setattr(streaming, "TANGENT_NUMBERS", {"cpu": numbers})
+    monkeypatch.setattr(streaming, "LAYER_TANGENT_NUMBERS", {"cpu": numbers})
     ours = found(model, x, run=liegg.Run(progress=seen.append))
     assert max(seen) == {500: 500 // (10 * 8), 2**23: 50}[numbers]
     assert sum(seen) == 50

@@ -7,8 +7,8 @@ import liegg
 from cases import normal, regular, square
 from liegg.actions import Displacement
 from liegg.discovery.verification.follow import (
-    best_partners,
     moving,
+    partners,
     random_directions,
     random_elements,
     speeds,
@@ -76,11 +76,11 @@ def test_the_best_partner_of_an_equivariant_function_is_its_own(dtype, close):
     )
     h = torch.cat([liegg.so(3), torch.eye(3, dtype=torch.float64)[None]]).flatten(1)
     expected = h * torch.tensor([1.0, 1.0, 1.0, 3.0], dtype=torch.float64)[:, None]
-    found = best_partners(question, h / 2)
+    found = partners(question, h / 2)
     assert found is not None
     assert torch.allclose(found, expected / 2, atol=close)
 
 
 def test_invariance_has_no_partners():
     question = Question(Model(square, "norm"), liegg.Linear(3), None, normal(10, 3))
-    assert best_partners(question, normal(2, 9)) is None
+    assert partners(question, normal(2, 9)) is None

@@ -77,17 +77,17 @@ OPEN = {
 }
 
 
-@pytest.mark.parametrize("matrix", OPEN.values(), ids=OPEN)
-def test_other_motions_are_followed_until_the_samples_have_gone_as_far_as_they_are_spread(matrix):
-    matrix = matrix.double()
-    question = samples(len(matrix))
-    found = orbit(question, matrix.flatten())
-    speed = float((question.x @ matrix.mT).square().sum(1).mean().sqrt())
-    spread = float((question.x - question.x.mean(0)).square().sum(1).mean().sqrt())
-    assert found.period is None
-    assert found.both_ways
-    assert found.speed == pytest.approx(speed, rel=1e-6)
-    assert found.longest == pytest.approx(spread / speed, rel=1e-6)
+def test_other_motions_are_followed_until_the_samples_have_gone_as_far_as_they_are_spread():
+    for matrix in OPEN.values():
+        matrix = matrix.double()
+        question = samples(len(matrix))
+        found = orbit(question, matrix.flatten())
+        speed = float((question.x @ matrix.mT).square().sum(1).mean().sqrt())
+        spread = float((question.x - question.x.mean(0)).square().sum(1).mean().sqrt())
+        assert found.period is None
+        assert found.both_ways
+        assert found.speed == pytest.approx(speed, rel=1e-6)
+        assert found.longest == pytest.approx(spread / speed, rel=1e-6)
 
 
 def test_a_screw_does_not_come_back():

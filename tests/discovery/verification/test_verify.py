@@ -1,21 +1,16 @@
 """Finite motions of functions whose change is known in closed form."""
 
-import copy
 import json
-import random
 
-import jaxtyping
 import numpy as np
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 import liegg
 from cases import mlp, normal, square
 from liegg._utils.diagnoses import Diagnosis
-from liegg._utils.errors import ArgumentError
 from liegg.discovery.verification.verify import verify
-from liegg.results.verification import Verification
 
 TURN = torch.tensor([[[0.0, -1.0], [1.0, 0.0]]], dtype=torch.float64)
 BOOST = torch.tensor([[[0.0, 1.0], [1.0, 0.0]]], dtype=torch.float64)
@@ -358,89 +353,3 @@ def test_how_far_to_go_can_be_said():
     assert curve.speed * curve.longest == pytest.approx(0.5)
     assert curve.period == pytest.approx(2 * np.pi)
     assert curve.remarks[0].diagnosis is Diagnosis.HOLDS_THROUGHOUT
-
-
-def test_one_sample_is_too_few():
-    with pytest.raises(ArgumentError, match="the data holds 1 sample; a variance needs 2 or more"):
-        verify(square, HELD_OUT[:1], liegg.Linear(2), TURN)
-
-
-def test_a_generator_that_does_not_move_the_samples_is_refused():
-    x = torch.cat([normal(100, 2), torch.zeros(100, 1, dtype=torch.float64)], 1)
-    still = torch.zeros(2, 3, 3, dtype=torch.float64)
-    still[0, 0, 1] = still[1, 1, 2] = 1
-    with pytest.raises(ArgumentError, match="generator 2 does not move the samples"):
-        verify(square, x, liegg.Linear(3), still)
-
-
-# The caller's things
-
-
-def test_no_more_samples_are_read_than_asked_for():
-    class Counted(torch.utils.data.Dataset):
-        read = 0
-
-        def __len__(self) -> int:
-            return 100
-
-        def __getitem__(self, index: int) -> Tensor:
-            Counted.read += 1
-            return HELD_OUT[index]
-
-    found = verify(square, Counted(), liegg.Linear(2), TURN, samples=20)
-    assert (found.samples, Counted.read) == (20, 20)
-    whole = verify(square, [HELD_OUT[:15], HELD_OUT[15:60]], liegg.Linear(2), TURN, samples=20)
-    assert whole.to_dict() == found.to_dict()
-
-
-def values(found: Verification) -> str:
-    return json.dumps(found.to_dict())
-
-
-def test_the_seed_decides_the_controls_and_nothing_else():
-    one, again, other = (
-        verify(tilted, HELD_OUT, liegg.Linear(2), TURN, seed=seed) for seed in (0, 0, 1)
-    )
-    assert values(one) == values(again)
-    assert not torch.equal(one.curves[0].control_mean, other.curves[0].control_mean)
-    assert torch.equal(one.curves[0].change, other.curves[0].change)
-
-
-def test_the_size_of_the_batches_does_not_matter(monkeypatch):
-    action, x = liegg.Linear(3), normal(30, 3)
-    whole = verify(cube, x, action, liegg.so(3), output_action=action, controls=2, points=4)
-    monkeypatch.setattr("liegg.discovery.verification.measure.BATCH_ELEMENTS", 50)
-    pieces = verify(cube, x, action, liegg.so(3), output_action=action, controls=2, points=4)
-    for one, other in zip(whole.curves, pieces.curves, strict=True):
-        assert torch.allclose(one.control_mean, other.control_mean, rtol=1e-9)
-        assert torch.allclose(one.change, other.change, atol=1e-20)
-
-
-def test_the_caller_s_model_data_and_generators_are_left_as_they_were(monkeypatch):
-    monkeypatch.setattr(
-        jaxtyping.config, "jaxtyping_disable", True
-    )  # beartype itself draws from Python's generator
-    with torch.random.fork_rng(devices=[]):
-        net = nn.Sequential(
-            nn.Linear(2, 8), nn.BatchNorm1d(8), nn.SiLU(), nn.Dropout(0.5), nn.Linear(8, 3)
-        ).train()
-    state, x = copy.deepcopy(net.state_dict()), HELD_OUT.float().requires_grad_()
-    before = (torch.get_rng_state().tolist(), random.getstate(), torch.is_grad_enabled())
-    found = verify(net, x, liegg.Linear(2), TURN)
-    assert (torch.get_rng_state().tolist(), random.getstate(), torch.is_grad_enabled()) == before
-    assert net.training
-    assert all(torch.equal(value, state[name]) for name, value in net.state_dict().items())
-    assert all(parameter.grad is None and parameter.requires_grad for parameter in net.parameters())
-    assert torch.equal(x.detach(), HELD_OUT.float())
-    assert x.grad is None
-    assert values(found) == values(verify(net, x, liegg.Linear(2), TURN))
-
-
-def test_samples_of_another_shape_than_those_analysed_are_refused():
-    small, large = normal(60, 9, 9), normal(60, 12, 12)
-    sym = liegg.discover(lambda x: x.square().mean((1, 2)), small, liegg.Image())
-    with pytest.raises(
-        liegg.LieggError,
-        match=r"a sample has shape \(12, 12\); those that were analysed have \(9, 9\)\.",
-    ):
-        verify(lambda x: x.square().mean((1, 2)), large, sym)

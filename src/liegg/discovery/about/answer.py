@@ -1,8 +1,8 @@
 """The answers of one model to the questions about named motions."""
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
+from statistics import fmean
 from typing import Any, NamedTuple
 
 import torch
@@ -13,7 +13,7 @@ from liegg._utils.checks import checksum
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import one_line
 from liegg.actions import Motion
-from liegg.discovery.about.effort import MOST_SAMPLES, SHOWN, Effort, Moves
+from liegg.discovery.about.effort import MOST_MOVED, Effort, Moves
 from liegg.discovery.about.finite import Followed, finite_change, follow
 from liegg.discovery.about.first_order import (
     NOT_MEASURED,
@@ -22,13 +22,13 @@ from liegg.discovery.about.first_order import (
     from_the_analysis,
 )
 from liegg.discovery.about.random_motions import random_motions
-from liegg.discovery.verification.measure import CONSTANT, Question, summed
-from liegg.discovery.verification.meter import Meter
+from liegg.discovery.verification.measure import CONSTANT, Meter, Question, summed
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
 from liegg.inputs.task import SIGNALS, Reading, Task, labels_in, read_outputs
 from liegg.results.answer import Answer, FiniteChange
 from liegg.results.answers import Answers
+from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
 
 READ_SAMPLES = 32
@@ -130,7 +130,7 @@ def answer_all(
         if reading is not None:
             question = _with(question, classes=reading.classes)
         answers = first_order_answers(sym, motions, question)
-        finite = _finite(question, replace(question, x=first[:SHOWN]), sym, tried, effort)
+        finite = _finite(question, replace(question, x=first[:STORED_SAMPLES]), sym, tried, effort)
     except Exception as error:  # whatever a model does to moved samples must not lose the analysis
         note = Diagnosis.MOTIONS_NOT_TRIED(error=one_line(error))
         try:
@@ -142,7 +142,10 @@ def answer_all(
     left = [name for name in motions if name not in tried]
     notes = () if reading is None or reading.note is None else (reading.note,)
     if left:
-        notes = (*notes, _by_derivatives(left, sym))
+        untried = Diagnosis.MOTIONS_BY_DERIVATIVES(
+            motions=", ".join(left), count=len(left), samples=sym.samples, most=MOST_MOVED
+        )
+        notes = (*notes, untried)
     return Found(
         Answers(replace(one, finite=finite.get(name)) for name, one in answers.items()),
         asked.task if reading is None else reading.task,
@@ -168,13 +171,6 @@ def _reading(question: Question, first: Float[Tensor, "s ..."], asked: Asked) ->
     )
 
 
-def _by_derivatives(names: list[str], sym: Symmetries) -> Remark:
-    """That motions of the standard set were not tried at finite size."""
-    return Diagnosis.MOTIONS_BY_DERIVATIVES(
-        motions=", ".join(names), count=len(names), samples=sym.samples, most=MOST_SAMPLES
-    )
-
-
 def _finite(
     question: Question, shown: Question, sym: Symmetries, motions: dict[str, Motion], effort: Effort
 ) -> dict[str, FiniteChange]:
@@ -184,9 +180,7 @@ def _finite(
         return {}
     followed: dict[str, Followed] = {}
     for name, motion in motions.items():
-        partners = None
-        if sym.output_action is not None:
-            partners = sym.accumulated.partners(motion.generators)
+        partners = sym.accumulated.partners(motion.generators) if motion.action is None else None
         found = follow(_about(question, motion), motion, partners, effort)
         if found is not None and bool(found.displacement.isfinite().all()):
             followed[name] = found
@@ -226,19 +220,15 @@ def with_untrained(answers: Answers, found: list[dict[str, Answer]]) -> Answers:
         answers: of the model.
         found: of every re-initialised model, by name.
     """
-    return Answers(
-        replace(
-            answer,
-            untrained=tuple(one[answer.name].defect for one in found if answer.name in one),
-            untrained_changed=_mean_share(
-                [one[answer.name] for one in found if answer.name in one]
-            ),
+    beside = []
+    for answer in answers:
+        same = [one[answer.name] for one in found if answer.name in one]
+        shares = [one.finite.share.value for one in same if one.finite and one.finite.share]
+        beside.append(
+            replace(
+                answer,
+                untrained=tuple(one.defect for one in same),
+                untrained_changed=fmean(shares) if shares else None,
+            )
         )
-        for answer in answers
-    )
-
-
-def _mean_share(answers: list[Answer]) -> float | None:
-    """Mean share of changed predictions, over the models in which it was measured."""
-    shares = [one.finite.share.value for one in answers if one.finite and one.finite.share]
-    return math.fsum(shares) / len(shares) if shares else None
+    return Answers(beside)

@@ -8,17 +8,13 @@ import torch
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg._utils.one_at_a_time import one_at_a_time
-from liegg._utils.random import seeded
 from liegg.actions import Motion
 from liegg.discovery.about.answer import Asked, answer_all, first_order_answers
 from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import About, motions_asked, spread_of_values
 from liegg.discovery.inner import Asked as AskedAt
-from liegg.discovery.inner import at_inner_point
-from liegg.discovery.structured import as_inputs
+from liegg.discovery.verification.evaluating import evaluating
 from liegg.inputs.batches import Batches, as_batches
-from liegg.inputs.foreign.recognise import for_data
-from liegg.inputs.model import eval_view, with_input_dtype
 from liegg.inputs.part import Part, part_of
 from liegg.inputs.probed import in_dtype_of, probed
 from liegg.results.answers import Answers
@@ -75,16 +71,9 @@ def _with_model(
 ) -> Answers:
     """Move samples, and see what the model does."""
     seed = sym.settings["seed"]
-    here = at_inner_point(AskedAt(model, data, sym.action, call), sym.settings.get("at"), seed=seed)
-    given = as_inputs(here.model, here.data, here.action, call=here.call, seed=seed)
-    sym, data = replace(sym, action=given.action), given.data
-    with (
-        seeded(seed),
-        torch.inference_mode(False),
-        torch.no_grad(),
-        eval_view(for_data(given.model, data)) as function,
-    ):
-        function = with_input_dtype(function, as_batches(data))
+    given = AskedAt(model, data, sym.action, call)
+    with evaluating(given, sym.settings.get("at"), seed=seed) as (function, inputs):
+        sym, data = replace(sym, action=inputs.action), inputs.data
         batches = Batches(as_batches(data).source).prepared(function.dtype, function.device)
         first = next(iter(batches))
         sym.action.check(tuple(first.shape[1:]))

@@ -6,19 +6,16 @@ from liegg.actions import Motion
 from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
 
-MOST_SAMPLES, FEWEST_SAMPLES = 256, 8
-"""Most samples that are moved, and the fewest of which a share is told."""
+MOST_MOVED, FEWEST_MOVED = 256, 8
+"""Most samples that are moved, and the fewest for which a share is reported."""
 
-SHARE = 0.035
+STANDARD_SHARE = 0.035
 """Share of the evaluations of the analysis that the standard questions may take."""
 
-MOVED = 2.0
+MOVED_COST = 2.0
 """Evaluations of the model that a moved sample counts for: it is interpolated as well."""
 
-SHOWN = STORED_SAMPLES
-"""First samples whose predictions are stored: those that the report shows."""
-
-GENERATORS = 6
+FOLLOWED_GENERATORS = 6
 """Most generators of a motion that are followed; of more, evenly spaced ones."""
 
 
@@ -45,7 +42,7 @@ class Effort(NamedTuple):
 
     def evaluations(self, motion: Motion) -> int:
         """How often each sample is moved by a motion, at most."""
-        count = min(len(motion.generators), GENERATORS)
+        count = min(len(motion.generators), FOLLOWED_GENERATORS)
         both_senses = 2 * len(self.sizes)
         if motion.longest is not None:
             return both_senses * count
@@ -55,14 +52,16 @@ class Effort(NamedTuple):
         """How often each sample whose predictions are stored is moved: by the first generator, in one sense."""
         if motion.longest is not None:
             return len(self.sizes)
-        return max(self.angles_each(min(len(motion.generators), GENERATORS)), len(self.sizes))
+        return max(
+            self.angles_each(min(len(motion.generators), FOLLOWED_GENERATORS)), len(self.sizes)
+        )
 
 
 THOROUGH = Effort(angles=8, fewest_angles=4, sizes=(0.5, 1.0), directions=4, levels=3)
-"""For motions that were asked about by name."""
+"""For motions that the user names."""
 
 BRIEF = Effort(angles=4, fewest_angles=2, sizes=(1.0,), directions=2, levels=3)
-"""For the standard set, which nobody asked about."""
+"""For the standard set of motions, which are reported without being asked for."""
 
 
 class Moves(NamedTuple):
@@ -92,18 +91,19 @@ def plan_moves(sym: Symmetries, motions: dict[str, Motion], *, standard: bool) -
     """
     names = tuple(motions)
     if not standard:
-        return Moves(MOST_SAMPLES, names, THOROUGH)
+        return Moves(MOST_MOVED, names, THOROUGH)
     rows = sym.accumulated.rows.rows / max(1, sym.samples)
     each = (
         sym.action.row_action.size if sym.settings["route"] in ("jvp", "moved", "finite") else rows
     )
-    affordable = SHARE * sym.samples * (1 + 2 * each) / MOVED
+    affordable = STANDARD_SHARE * sym.samples * (1 + 2 * each) / MOVED_COST
     while names:
         some = [motions[name] for name in names]
         moved = sum(map(BRIEF.evaluations, some)) + BRIEF.directions * BRIEF.levels
-        shown = SHOWN * sum(map(BRIEF.times_shown, some))
+        # The first samples, which the report shows, have their predictions stored.
+        shown = STORED_SAMPLES * sum(map(BRIEF.times_shown, some))
         count = int((affordable - shown) / moved)
-        if count >= FEWEST_SAMPLES:
-            return Moves(min(MOST_SAMPLES, count), names, BRIEF)
+        if count >= FEWEST_MOVED:
+            return Moves(min(MOST_MOVED, count), names, BRIEF)
         names = names[:-1]
-    return Moves(FEWEST_SAMPLES, (), BRIEF)
+    return Moves(FEWEST_MOVED, (), BRIEF)

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from liegg._utils.checks import checksum
 from liegg.actions import Motion
-from liegg.discovery.about.effort import GENERATORS, Effort
+from liegg.discovery.about.effort import FOLLOWED_GENERATORS, Effort
 from liegg.discovery.about.moved import move
 from liegg.discovery.about.random_motions import RandomMotions
 from liegg.discovery.about.shares import mean_difference, proportion
@@ -43,7 +43,7 @@ class Followed:
     change: Float[Tensor, "t n"]
     changed: Float[Tensor, "t n"] | None
 
-    def told(self, values: Float[Tensor, "t n"]) -> Float[Tensor, " n"]:
+    def reported(self, values: Float[Tensor, "t n"]) -> Float[Tensor, " n"]:
         """Values at the reported size: a random angle, or the largest size."""
         return values.mean(0) if self.whole_turn else values[-1]
 
@@ -60,7 +60,7 @@ def follow(
         effort: how often each sample is moved.
     """
     h = motion.generators
-    some = torch.linspace(0, len(h) - 1, min(len(h), GENERATORS)).long()
+    some = torch.linspace(0, len(h) - 1, min(len(h), FOLLOWED_GENERATORS)).long()
     h, k = h[some], None if k is None else k[some]
     orbits = [orbit(question, row) for row in h]
     if min(path.speed for path in orbits) <= 0:
@@ -79,11 +79,7 @@ def follow(
         )
     signed = shares if turn else torch.cat([shares, -shares])
     times = ends[:, None] * signed
-
-    def along(rows: Tensor) -> Tensor:
-        return (times[:, :, None] * rows[:, None]).flatten(0, 1)
-
-    motions = Directions(along(h), None if k is None else along(k))
+    motions = Directions(h, k).along(times)
     moved = move(question, motions)
     if turn:
         sizes = 360 * shares
@@ -121,10 +117,10 @@ def finite_change(
     mean = change.mean(1)
     largest = 360.0 if found.whole_turn else float(found.sizes[-1])
     within = radius(found.sizes, mean, HOLDS) if bool((mean > HOLDS).any()) else largest
-    each, random_each = found.told(change), found.told(random_change)
+    each, random_each = found.reported(change), found.reported(random_change)
     share, random_share, gap = None, None, (each, random_each)
     if changed is not None and random_changed is not None:
-        gap = found.told(changed), found.told(random_changed)
+        gap = found.reported(changed), found.reported(random_changed)
         share, random_share = proportion(gap[0], level), float(gap[1].mean())
     worst = max(float(mean.max()), 0.0 if changed is None else float(changed.mean(1).max()))
     return FiniteChange(

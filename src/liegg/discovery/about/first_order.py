@@ -14,14 +14,12 @@ from liegg.decision.derivative_error import widened
 from liegg.decision.intervals import bootstrap, span_interval
 from liegg.decision.rank import rule, scale
 from liegg.discovery.verification.measure import Question
+from liegg.results.accumulated import SPAN_TOLERANCE
 from liegg.results.answer import NO_DERIVATIVE
 from liegg.results.symmetries import Symmetries
 
-SMALL_STEP = 1 / 16
+SLOPE_STEP = 1 / 16
 """Share of a motion's longest size by which samples are moved to see its slope, if its action takes no differences itself."""
-
-SPAN_TOLERANCE = 1e-10
-"""Share of the largest squared motion in a span below which a direction of it does not move the data."""
 
 
 class FirstOrder(NamedTuple):
@@ -116,7 +114,7 @@ def _small(question: Question, motion: Motion) -> Float[Tensor, "k g"]:
     """Small finite motions by every generator: as large as the action's own differences, where it takes some."""
     h, steps = motion.generators, question.action.steps(tuple(question.x.shape[1:]))
     shares = torch.where(h != 0, h / steps, 0.0).norm(dim=1, keepdim=True)
-    return torch.where(shares.isfinite(), h / shares, SMALL_STEP * (motion.longest or 1.0) * h)
+    return torch.where(shares.isfinite(), h / shares, SLOPE_STEP * (motion.longest or 1.0) * h)
 
 
 def unit_motions(sym: Symmetries, h: Float[Tensor, "k g"]) -> Float[Tensor, "s g"]:
@@ -146,13 +144,13 @@ def _graded(
     decision, thresholds = sym.decision, sym.decision.thresholds
     factor = float(scale(decision.response, rule(decision.floor, thresholds)))
     high = defect if math.isnan(interval[1]) else interval[1]
+    limits = {
+        "strong": thresholds.strong,
+        "approximate": thresholds.threshold,
+        "weak": thresholds.weak,
+    }
+    grade = next((name for name, limit in limits.items() if high * factor <= limit), "none")
     if largest <= decision.floor:
         grade = "undecided" if decision.undecided else "exact"
-    elif high * factor <= thresholds.strong:
-        grade = "strong"
-    elif high * factor <= thresholds.threshold:
-        grade = "approximate"
-    else:
-        grade = "weak" if high * factor <= thresholds.weak else "none"
     effect = math.sqrt(decision.response * defect) if decision.response > 0 else math.nan
     return FirstOrder(defect, interval, effect, grade)

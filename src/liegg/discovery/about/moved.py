@@ -7,7 +7,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from liegg.discovery.verification.measure import Directions, Question
-from liegg.inputs.pieces import BATCH_ELEMENTS, BATCH_SIZE
 
 
 class Moved(NamedTuple):
@@ -34,28 +33,22 @@ def move(question: Question, motions: Directions) -> Moved:
         question: the model and its samples.
         motions: coefficients of finite motions, and of the output's own.
     """
-    count, device = len(motions.h), question.y.device
-    squares = torch.zeros(count, dtype=torch.float64, device=device)
-    change = torch.zeros(count, len(question.x), dtype=torch.float64, device=device)
-    classes = torch.zeros(count, len(question.x), dtype=torch.int64, device=device)
+    shape, device = (len(motions.h), len(question.x)), question.y.device
+    squares = torch.zeros(len(motions.h), dtype=torch.float64, device=device)
+    change = torch.zeros(shape, dtype=torch.float64, device=device)
+    classes = torch.zeros(shape, dtype=torch.int64, device=device)
     for part in question.parts:
         x = question.x[part].double()
-        room = min(BATCH_SIZE // len(x), question.capacity // x.numel())
-        room = max(1, min(room, BATCH_ELEMENTS // max(1, question.complete[part].numel())))
-        for start in range(0, count, room):
-            rows = slice(start, start + room)
-            h, k = motions.rows(rows)
-            moved = question.action.act_all(h, x)
+        for rows, moved, complete in question.moved(motions.h, part):
             squares[rows] += (moved - x).flatten(1).square().sum(1)
-            replies = question.reply(moved.flatten(0, 1)).unflatten(0, moved.shape[:2])
-            gaps = (question.taken(replies, part) - question.targets(k, part)).square().sum(2)
+            gaps = question.squares(complete, motions.rows(rows).k, part)
             change[rows, part] = gaps.nan_to_num(nan=torch.inf, posinf=torch.inf)
-            classes[rows, part] = replies.argmax(2)
+            classes[rows, part] = complete.argmax(2)
     displacement = (squares / len(question.x)).sqrt() / question.spread
-    told = question.has_classes
+    has_classes = question.has_classes
     return Moved(
         displacement.cpu(),
         (change / question.variance).cpu(),
-        (classes != question.complete.argmax(1)).cpu() if told else None,
-        classes.cpu() if told else None,
+        (classes != question.complete.argmax(1)).cpu() if has_classes else None,
+        classes.cpu() if has_classes else None,
     )

@@ -46,19 +46,18 @@ def _pair(
     ratio, paired_ratio = UNKNOWN_SHARE, False
     if one.inside and other.inside:
         ratio, paired_ratio = defect_ratio(a, b, one, other)
-    measure: Measure = "" if math.isnan(ratio.value) else "defect"
+    measure: Measure = "output"
     difference, paired = UNKNOWN_SHARE, False
     mine, theirs = one.finite, other.finite
     if mine is not None and theirs is not None and _same_size(mine, theirs):
         paired = mine.samples == theirs.samples
         level = a.decision.thresholds.level
         each = (mine.each_change, theirs.each_change)
-        measure = "output"
         if mine.each_changed is not None and theirs.each_changed is not None:
             each, measure = (mine.each_changed, theirs.each_changed), "predictions"
         difference = mean_difference(*each, paired=paired, level=level)
-        if math.isnan(difference.value):
-            measure = "" if math.isnan(ratio.value) else "defect"
+    if math.isnan(difference.value):
+        measure = "" if math.isnan(ratio.value) else "defect"
     return PairedAnswer(
         a=one,
         b=other,

@@ -17,9 +17,6 @@ from liegg.inputs.task import SIGNALS
 About = Any
 """Names of motions that the action knows, a mapping from names to generators, or None for the standard set."""
 
-SMALLEST, LARGEST = 1e-30, 1e30
-"""Entries of a generator that can be squared."""
-
 
 def motions_asked(
     about: About, action: Action, shape: tuple[int, ...], *, spread: float = 1.0
@@ -80,7 +77,7 @@ def _motion(name: str, given: Any, known: Mapping[str, Motion], action: Action) 
     except ArgumentError as error:
         raise ArgumentError(f"about[{name!r}]: {error}") from error
     sizes = coefficients.detach().double().abs().amax(1) if len(coefficients) else torch.zeros(1)
-    if not bool(((sizes > SMALLEST) & (sizes < LARGEST)).all()):
+    if not bool(((sizes > 1e-30) & (sizes < 1e30)).all()):  # such entries can be squared
         raise ArgumentError(
             f"about[{name!r}] holds no generator, or one that is zero or too large; expected one or "
             "more of ordinary size, for example liegg.so(2)."

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -12,11 +13,8 @@ from liegg.discovery.verification.follow import random_directions
 from liegg.discovery.verification.measure import Directions, Question
 from liegg.results.symmetries import Symmetries
 
-LENGTHS = 9
-"""Lengths of each random motion at which its displacement is measured, on a few samples."""
-
-FEW = 16
-"""Samples on which it is measured."""
+TRIED_LENGTHS, LENGTH_SAMPLES = 9, 16
+"""Lengths of each random motion at which its displacement is measured, and samples on which it is."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,56 +70,28 @@ def random_motions(
     smallest, largest = float(displacements.min()), float(displacements.max())
     levels = torch.linspace(smallest, largest, effort.levels, dtype=torch.float64)
     times = torch.stack([_lengths(question, row, levels) for row in h])  # [directions, levels]
-    motions = Directions(h, None if sym.output_action is None else sym.accumulated.partners(h))
-    found = move(question, _each_at(motions, times))
+    motions = Directions(h, sym.accumulated.partners(h)).along(times)
+    found = move(question, motions)
     split = (effort.directions, effort.levels)
-    return _sorted(
-        found.displacement.unflatten(0, split).mean(0),
-        found.change.unflatten(0, split).mean(0),
-        None if found.changed is None else found.changed.double().unflatten(0, split).mean(0),
-    )
-
-
-def _sorted(
-    displacement: Float[Tensor, " l"],
-    change: Float[Tensor, "l n"],
-    changed: Float[Tensor, "l n"] | None,
-) -> RandomMotions:
+    displacement = found.displacement.unflatten(0, split).mean(0)
     order = displacement.argsort()
-    return RandomMotions(
-        displacement[order], change[order], None if changed is None else changed[order]
-    )
-
-
-def _each_at(motions: Directions, times: Float[Tensor, "m t"]) -> Directions:
-    """Every motion at times of its own, time after time within a motion."""
-
-    def rows(part: Tensor) -> Tensor:
-        return (times[:, :, None] * part[:, None]).flatten(0, 1)
-
-    return Directions(rows(motions.h), None if motions.k is None else rows(motions.k))
+    changed = None
+    if found.changed is not None:
+        changed = found.changed.double().unflatten(0, split).mean(0)[order]
+    change = found.change.unflatten(0, split).mean(0)[order]
+    return RandomMotions(displacement[order], change, changed)
 
 
 def _lengths(
     question: Question, h: Float[Tensor, " g"], levels: Float[Tensor, " l"]
 ) -> Float[Tensor, " l"]:
     """Lengths of a motion of unit speed that displace the samples as far as asked; the longest tried if none does."""
-    x = question.x[:FEW].double()
+    x = question.x[:LENGTH_SAMPLES].double()
     spread = question.spread
-    tried = spread * 2.0 ** torch.linspace(-6, 2, LENGTHS, dtype=torch.float64)
+    tried = spread * 2.0 ** torch.linspace(-6, 2, TRIED_LENGTHS, dtype=torch.float64)
     moved = question.action.act_all(tried[:, None] * h, x)
     reached = (moved - x).flatten(2).square().sum(2).mean(1).sqrt().cpu() / spread
     reached = reached.nan_to_num(nan=torch.inf).cummax(0).values
-    lengths = []
-    for level in levels.tolist():
-        above = int((reached < level).sum())
-        if above == len(tried):
-            lengths.append(float(tried[-1]))
-            continue
-        start, low = (
-            (0.0, 0.0) if above == 0 else (float(tried[above - 1]), float(reached[above - 1]))
-        )
-        end, high = float(tried[above]), float(reached[above])
-        share = 0.0 if high == float("inf") or high <= low else (level - low) / (high - low)
-        lengths.append(start + share * (end - start))
-    return torch.tensor(lengths, dtype=torch.float64)
+    known = reached.isfinite()
+    reached, tried = ([0.0, *values[known].tolist()] for values in (reached, tried))
+    return torch.from_numpy(np.interp(levels.numpy(), reached, tried))

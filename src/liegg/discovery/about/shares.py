@@ -9,7 +9,7 @@ from torch import Tensor
 from liegg.decision.bootstrap import student_quantile
 from liegg.results.answer import Share
 
-FEWEST = 8
+FEWEST_COMPARED = 8
 """Samples below which no difference is clear."""
 
 
@@ -55,7 +55,7 @@ def mean_difference(
     else:
         one, other = one[one.isfinite()], other[other.isfinite()]
     count = min(len(one), len(other))
-    if count < FEWEST:
+    if count < FEWEST_COMPARED:
         return Share(math.nan, math.nan, math.nan)
     value = float(one.mean() - other.mean())
     variance = (

@@ -1,6 +1,6 @@
 """What follows the pass over a data set: solve, test, decide, name."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import torch
 
 from liegg._utils.errors import ArgumentError, NonFiniteError
 from liegg._utils.version import __version__
-from liegg.actions import Action
+from liegg.actions import Action, Displacement
 from liegg.decision.controls import Controls
 from liegg.decision.directions import symmetry_directions
 from liegg.decision.distribution import MeanProblem, MeanSolution, pose_means, solve_distribution
@@ -24,46 +24,28 @@ from liegg.results.tower import tower_of
 from liegg.spectrum.spectrum import paper_spectrum
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Samples:
-    """A data set after the pass.
-
-    Attributes:
-        action: the candidate generators.
-        sums: means over the data, for the action whose rows were taken.
-        functions: the test functions, in words.
-        shape: shape of a sample.
-    """
-
-    action: Action
-    sums: RowMeans
-    functions: str
-    shape: tuple[int, ...]
-
-
-def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetries:
+def conclude(
+    action: Action,
+    sums: RowMeans,
+    thresholds: Thresholds,
+    *,
+    functions: str,
+    shape: tuple[int, ...],
+    seed: int,
+) -> Symmetries:
     """Everything that follows the pass.
 
     Args:
-        samples: the data set after the pass.
+        action: the candidate generators.
+        sums: means over the data, for the action whose rows were taken.
         thresholds: what counts as a symmetry.
+        functions: the test functions, in words.
+        shape: shape of a sample.
         seed: of the test functions.
     """
-    action, sums = samples.action, projected(samples.action, samples.sums)
+    sums = projected(action, sums)
     displacement = replace(action.displacement(sums.moment, sums.samples), noise=sums.noise)
-    tolerance = max(thresholds.trivial_tolerance, thresholds.coverage)
-    if not bool(sums.values.isfinite().all()) or not bool(sums.covariance.isfinite().all()):
-        raise NonFiniteError(
-            "the test functions or their derivatives are not finite on some samples."
-        )
-    problem = pose_means(sums, displacement, tolerance)
-    _check_functions(problem, samples.functions)
-    reference = (
-        thresholds.effect**2 / thresholds.threshold / sums.spread if sums.spread > 0 else 1.0
-    )
-    solved = solve_distribution(
-        problem, displacement, tolerance=tolerance, level=thresholds.level, reference=reference
-    )
+    problem, solved = _solve(sums, displacement, thresholds, functions)
     accumulated = Accumulated(
         rows=_factor(problem, solved, sums.samples),
         displacement=displacement,
@@ -73,7 +55,7 @@ def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetri
         seed=seed,
         means=solved.statistics,
     )
-    test = test_of(problem, solved, samples.functions)
+    test = test_of(problem, solved, functions)
     decision = decide_distribution(
         solved,
         sums,
@@ -108,9 +90,28 @@ def conclude(samples: Samples, thresholds: Thresholds, *, seed: int) -> Symmetri
             spectrum=spectrum,
             identification=name,
         ),
-        settings=_settings(samples, thresholds, seed=seed),
+        settings=_settings(sums, thresholds, shape, seed=seed),
         distribution=test,
         _spectrum=spectrum,
+    )
+
+
+def _solve(
+    sums: RowMeans, displacement: Displacement, thresholds: Thresholds, functions: str
+) -> tuple[MeanProblem, MeanSolution]:
+    """The means in standard coordinates, and the directions along which they vanish."""
+    if not bool(sums.values.isfinite().all()) or not bool(sums.covariance.isfinite().all()):
+        raise NonFiniteError(
+            "the test functions or their derivatives are not finite on some samples."
+        )
+    tolerance = max(thresholds.trivial_tolerance, thresholds.coverage)
+    problem = pose_means(sums, displacement, tolerance)
+    _check_functions(problem, functions)
+    reference = (
+        thresholds.effect**2 / thresholds.threshold / sums.spread if sums.spread > 0 else 1.0
+    )
+    return problem, solve_distribution(
+        problem, displacement, tolerance=tolerance, level=thresholds.level, reference=reference
     )
 
 
@@ -154,7 +155,9 @@ def _factor(problem: MeanProblem, solved: MeanSolution, samples: int) -> RFactor
     return RFactor(torch.linalg.qr(square).R, len(problem.mean))
 
 
-def _settings(samples: Samples, thresholds: Thresholds, *, seed: int) -> dict[str, Any]:
+def _settings(
+    sums: RowMeans, thresholds: Thresholds, shape: tuple[int, ...], *, seed: int
+) -> dict[str, Any]:
     """How the analysis ran, as JSON values."""
     return {
         "outputs": "each",
@@ -164,14 +167,14 @@ def _settings(samples: Samples, thresholds: Thresholds, *, seed: int) -> dict[st
         "batch_size": None,
         "bottom": None,
         **asdict(thresholds),
-        "noise": samples.sums.noise,
+        "noise": sums.noise,
         "unit": float(torch.finfo(torch.float64).eps),
         "nonlinearity": None,
         "hidden": None,
-        "blocks": int((samples.sums.counts > 0).sum()),
+        "blocks": int((sums.counts > 0).sum()),
         "controls": "none",
         "dtype": "float64",
         "device": "cpu",
-        "sample": list(samples.shape),
+        "sample": list(shape),
         "versions": {"liegg": __version__, "torch": torch.__version__, "numpy": np.__version__},
     }

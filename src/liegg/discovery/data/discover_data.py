@@ -18,14 +18,15 @@ from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg._utils.threads import threads
 from liegg.actions import Action
-from liegg.decision.distribution import FEWEST_SAMPLES
+from liegg.decision.distribution import SAMPLES_PER_COMBINATION
 from liegg.decision.thresholds import Thresholds
 from liegg.decision.two_sample import MOVED_LEVEL, MovedTest
 from liegg.discovery.data.classes import Classes, as_classes
-from liegg.discovery.data.conclude import Samples, conclude
-from liegg.discovery.data.discriminator import discover_by_discriminator
+from liegg.discovery.data.conclude import conclude
+from liegg.discovery.data.discriminator import train_discriminator
 from liegg.discovery.data.moved import move_by_elements, move_held_out
-from liegg.discovery.data.support import discover_support
+from liegg.discovery.data.support import fit_surface
+from liegg.discovery.discover import discover
 from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.table import column_labels, is_table, table_values
 from liegg.polarization import row_means
@@ -39,13 +40,17 @@ from liegg.results.symmetries import Symmetries
 FUNCTIONS, FEWEST_FUNCTIONS = 128, 16
 """Number of test functions, and the fewest that are taken if there are many candidates."""
 
-FEWEST = 100
+FEWEST_DECIDED = 100
 """Samples below which nothing is decided."""
+
+NO_EFFECT = 1e12
+"""Threshold of the effect that nothing exceeds: a function may be constant on the data, so that an effect relative to its spread has
+no meaning."""
 
 FIRST_SAMPLES = 4096
 """Samples from which the scales of the test functions are taken."""
 
-SHARES = 2**20
+HASH_RESOLUTION = 2**20
 """Resolution of the share of samples from which the covariance is taken."""
 
 
@@ -114,13 +119,26 @@ def discover_data(
     if question != "density":
         _check_model_free(question, functions=functions, labels=labels, elements=elements)
         x = torch.cat([*batches])
-        if len(x) < FEWEST:
-            raise ArgumentError(f"the data has {len(x)} samples; at least {FEWEST} are needed.")
+        if len(x) < FEWEST_DECIDED:
+            raise ArgumentError(
+                f"the data has {len(x)} samples; at least {FEWEST_DECIDED} are needed."
+            )
         action.check(tuple(x.shape[1:]))
         _check_spread(x)
-        apart = None if held is None else torch.cat([*held])
-        method = discover_support if question == "support" else discover_by_discriminator
-        return method(x, action, thresholds=thresholds, held_out=apart, groups=groups, seed=seed)
+        function, subject, facts = _level_function(question, x, seed=seed)
+        sym = discover(
+            function,
+            x,
+            action,
+            thresholds=replace(thresholds, effect=NO_EFFECT),
+            held_out=None if held is None else torch.cat([*held]),
+            groups=groups,
+            seed=seed,
+            about=(),
+            controls="random",
+        )
+        settings = sym.settings | {"question": question} | facts
+        return replace(sym, model=subject, settings=settings)
     classes = as_classes(labels)
     with seeded(seed), torch.inference_mode(False), torch.no_grad():
         first = _some(batches)
@@ -131,14 +149,27 @@ def discover_data(
         sums = _means(batches, chosen, action, assigner, classes=classes, progress=progress)
         assigner.check_count(sums.samples)
         with threads(1):
-            samples = Samples(
-                action=action,
-                sums=sums,
+            sym = conclude(
+                action,
+                sums,
+                thresholds,
                 functions=classes.in_words(chosen.name),
                 shape=tuple(first.shape[1:]),
+                seed=seed,
             )
-            sym = conclude(samples, thresholds, seed=seed)
             return _moved(sym, batches, held, elements, seed=seed)
+
+
+def _level_function(
+    question: str, x: Float[Tensor, "b ..."], *, seed: int
+) -> tuple[Any, str, dict[str, Any]]:
+    """A function of samples that has the symmetries in question, what it is in words, and how well it fits."""
+    if question == "support":
+        surface = fit_surface(x, seed=seed)
+        facts = {"degree": surface.degree, "distances": surface.distances.tolist()}
+        return surface, "the surface of the data", facts
+    network, accuracy = train_discriminator(x, seed=seed)
+    return network, "the discriminator of the data", {"told_apart": accuracy}
 
 
 def _check_spread(x: Float[Tensor, "b ..."]) -> None:
@@ -236,25 +267,27 @@ def _means(
     """One pass: means of the derivatives, with their covariance."""
     rows, state, workspace, first = action.row_action, None, None, torch.zeros(0)
     columns = functions.size * classes.count * rows.size
-    share = SHARES
+    share = HASH_RESOLUTION
     if batches.count:
-        share = min(SHARES, -(-covariance_samples(columns) * SHARES // batches.count))
+        share = min(
+            HASH_RESOLUTION, -(-covariance_samples(columns) * HASH_RESOLUTION // batches.count)
+        )
     for number, x in batches.numbered():
         if state is None or workspace is None:
             first, workspace = x, Workspace(rows)
             state = row_means.init(functions, rows, x, assigner.count, classes=classes.count)
         hashes = sample_hashes(x).cpu()
         block = assigner.assign(number, hashes)
-        covers = (hashes // assigner.count) % SHARES < share
+        covers = (hashes // assigner.count) % HASH_RESOLUTION < share
         label = classes.of(number, len(x))
         state = row_means.update(state, functions, workspace, x, block, covers=covers, label=label)
         if progress is not None:
             progress(len(x))
     count = 0 if state is None else state.inputs.samples
-    if state is None or count < FEWEST:
+    if state is None or count < FEWEST_DECIDED:
         raise ArgumentError(
-            f"the data has {count} samples; at least {FEWEST} are needed to tell a symmetry from chance, and "
-            f"{FEWEST_SAMPLES * functions.size} to use all test functions."
+            f"the data has {count} samples; at least {FEWEST_DECIDED} are needed to tell a symmetry from chance, and "
+            f"{SAMPLES_PER_COMBINATION * functions.size} to use all test functions."
         )
     classes.check_count(count)
     return row_means.finalise(state, rows, first)

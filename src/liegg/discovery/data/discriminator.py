@@ -1,81 +1,41 @@
 """The paper's way to a data set: a discriminator against a reference, then the symmetries of the discriminator."""
 
-from typing import Any
-
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._utils.errors import ArgumentError
-from liegg.actions import Action
-from liegg.decision.thresholds import Thresholds
-from liegg.discovery.data.level_set import level_set_symmetries
-from liegg.results.symmetries import Symmetries
 
-WIDTH, STEPS, BATCH, RATE = 64, 1000, 512, 3e-3
+HIDDEN_WIDTH, TRAINING_STEPS, TRAINING_BATCH, LEARNING_RATE = 64, 1000, 512, 3e-3
 """Size of the network, and how it is trained: seconds on one core."""
 
-MOST_NUMBERS = 256
+MOST_DISCRIMINATED = 256
 """Numbers of a sample, at most."""
 
-UNTOLD = 0.52
-"""Share of held-out samples that are told apart below which the discriminator has learned nothing."""
-
-SUBJECT = "the discriminator of the data"
-"""What has the symmetries, in words."""
+CHANCE_ACCURACY = 0.52
+"""Held-out accuracy below which the discriminator has learned nothing; chance is 0.5."""
 
 
-def discover_by_discriminator(
-    x: Float[Tensor, "b ..."],
-    action: Action,
-    *,
-    thresholds: Thresholds,
-    held_out: Float[Tensor, "h ..."] | None,
-    groups: Any,
-    seed: int,
-) -> Symmetries:
-    """Symmetries of a network that tells the data from an isotropic Gaussian of its mean and size.
+def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Module, float]:
+    """A network that tells samples from an isotropic Gaussian of their mean and size.
 
     Its logit is the logarithm of the ratio of the two densities. A motion that keeps the Gaussian is a symmetry of the logit if and
     only if it is one of the data; a motion that changes the Gaussian is not seen.
 
     Args:
         x: the samples.
-        action: the candidate generators.
-        thresholds: what counts as a symmetry.
-        held_out: samples to verify on.
-        groups: label of every sample.
         seed: of the network, of its training and of the reference.
+
+    Returns:
+        The network, and the share of held-out samples for which it is right.
 
     Raises:
         ArgumentError: the samples have too many numbers, or cannot be told from the reference.
     """
-    if x[0].numel() > MOST_NUMBERS:
+    if x[0].numel() > MOST_DISCRIMINATED:
         raise ArgumentError(
-            f"samples have {x[0].numel()} numbers; the discriminator takes at most {MOST_NUMBERS}. Use question='density'."
+            f"samples have {x[0].numel()} numbers; the discriminator takes at most {MOST_DISCRIMINATED}. Use question='density'."
         )
-    network, told = train_discriminator(x, seed=seed)
-    if told < UNTOLD:
-        raise ArgumentError(
-            f"the discriminator tells {100 * told:.0f} % of held-out samples from a Gaussian, hardly more than chance: its symmetries "
-            "would be those of an untrained network. Use question='density'."
-        )
-    facts = {"question": "discriminator", "told_apart": told}
-    return level_set_symmetries(
-        network,
-        x,
-        action,
-        thresholds=thresholds,
-        held_out=held_out,
-        groups=groups,
-        seed=seed,
-        subject=SUBJECT,
-        facts=facts,
-    )
-
-
-def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Module, float]:
-    """A network that tells samples from a Gaussian, and the share of held-out samples for which it is right."""
     generator = torch.Generator().manual_seed(seed)
     flat = x.flatten(1).double()
     mean, size = flat.mean(0), float((flat - flat.mean(0)).square().mean().sqrt())
@@ -89,12 +49,12 @@ def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Mod
     with torch.enable_grad(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         network = _Discriminator(mean, size)
-        optimizer = torch.optim.Adam(network.parameters(), lr=RATE)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
-        targets = torch.cat([torch.ones(BATCH), torch.zeros(BATCH)]).double()
-        for _ in range(STEPS):
-            chosen = torch.randint(len(fitted), (BATCH,), generator=generator)
-            logits = network(torch.cat([fitted[chosen], reference(BATCH)]))
+        optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
+        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, TRAINING_STEPS)
+        targets = torch.cat([torch.ones(TRAINING_BATCH), torch.zeros(TRAINING_BATCH)]).double()
+        for _ in range(TRAINING_STEPS):
+            chosen = torch.randint(len(fitted), (TRAINING_BATCH,), generator=generator)
+            logits = network(torch.cat([fitted[chosen], reference(TRAINING_BATCH)]))
             loss = nn.functional.binary_cross_entropy_with_logits(logits, targets)
             optimizer.zero_grad()
             loss.backward()
@@ -104,7 +64,13 @@ def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Mod
     right = (network(judged) > 0).double().mean() + (
         network(reference(len(judged))) <= 0
     ).double().mean()
-    return network, float(right) / 2
+    accuracy = float(right) / 2
+    if accuracy < CHANCE_ACCURACY:
+        raise ArgumentError(
+            f"the discriminator tells {100 * accuracy:.0f} % of held-out samples from a Gaussian, hardly more than chance: its symmetries "
+            "would be those of an untrained network. Use question='density'."
+        )
+    return network, accuracy
 
 
 class _Discriminator(nn.Module):
@@ -116,8 +82,13 @@ class _Discriminator(nn.Module):
         super().__init__()
         self.register_buffer("mean", mean)
         self.size = max(size, torch.finfo(torch.float64).tiny)
-        layers = [nn.Linear(len(mean), WIDTH), nn.SiLU(), nn.Linear(WIDTH, WIDTH), nn.SiLU()]
-        self.layers = nn.Sequential(*layers, nn.Linear(WIDTH, 1)).double()
+        layers = [
+            nn.Linear(len(mean), HIDDEN_WIDTH),
+            nn.SiLU(),
+            nn.Linear(HIDDEN_WIDTH, HIDDEN_WIDTH),
+            nn.SiLU(),
+        ]
+        self.layers = nn.Sequential(*layers, nn.Linear(HIDDEN_WIDTH, 1)).double()
 
     def forward(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, " b"]:
         """Logit of each sample."""

@@ -1,7 +1,8 @@
 """Held-out samples moved by finite transformations, compared with others that were not."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -14,13 +15,13 @@ from liegg.decision.two_sample import MovedTest, energy_test
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.defects import squared_motion
 
-MOST_SAMPLES, MOST_MOTIONS = 1000, 12
+MOST_COMPARED, MOST_MOTIONS = 1000, 12
 """Samples in each of the two that are compared, and motions that are tried."""
 
 FEWEST_HALVES = 20
 """Samples in each half, at least."""
 
-ENTRIES = 1e-12
+SINGULAR = 1e-12
 """Singular value of a matrix, as a share of the largest, below which it has no inverse."""
 
 
@@ -34,20 +35,19 @@ def move_held_out(
         x: samples that were not analysed.
         seed: of the halves and the permutations.
     """
-    one, other = _halves(x, seed)
-    spread = float((x - x.mean(0)).flatten(1).square().sum(1).mean().sqrt())
+    spread, displacement = _spread(x), sym.accumulated.displacement
     rows, words = sym.coefficients, list(sym.account.words)
     if sym.account.readable:
         rows = torch.stack([each.coefficients for each in sym.account.readable])
         words = [each.words for each in sym.account.readable]
-    rows = rows[:MOST_MOTIONS]
     words += [f"generator {i + 1}" for i in range(len(words), len(rows))]
-    tests = []
-    for place, (h, name) in enumerate(zip(rows, words, strict=False)):
-        speed = math.sqrt(float(squared_motion(h[None], sym.accumulated.displacement)[0]))
-        moved = sym.action.act(h * (spread / speed), one) if speed > 0 else one
-        tests.append(_compared(name, one, moved, other, spread=spread, seed=seed + place))
-    return tuple(tests)
+
+    def follow(h: Tensor, batch: Tensor) -> Tensor:
+        speed = math.sqrt(float(squared_motion(h[None], displacement)[0]))
+        return sym.action.act(h * (spread / speed), batch) if speed > 0 else batch
+
+    moves = [(word, partial(follow, h)) for h, word in zip(rows, words, strict=False)]
+    return _tests(moves[:MOST_MOTIONS], x, seed=seed)
 
 
 def move_by_elements(
@@ -61,13 +61,11 @@ def move_by_elements(
         x: samples.
         seed: of the halves and the permutations.
     """
-    one, other = _halves(x, seed)
-    spread = float((x - x.mean(0)).flatten(1).square().sum(1).mean().sqrt())
-    tests = []
-    for place, (name, element) in enumerate(elements.items()):
-        moved = _applied(name, element, one, action)
-        tests.append(_compared(name, one, moved, other, spread=spread, seed=seed + place))
-    return tuple(tests)
+    moves = [
+        (name, partial(_applied, name, element, action=action))
+        for name, element in elements.items()
+    ]
+    return _tests(moves, x, seed=seed)
 
 
 def _applied(name: str, element: Any, x: Float[Tensor, "b ..."], action: Action) -> Tensor:
@@ -86,35 +84,42 @@ def _applied(name: str, element: Any, x: Float[Tensor, "b ..."], action: Action)
             f"elements[{name!r}] has the shape {tuple(matrix.shape)}; expected a matrix {(n, n)}, or a callable on batches."
         )
     singular = torch.linalg.svdvals(matrix)
-    if not bool(matrix.isfinite().all()) or float(singular[-1]) <= ENTRIES * float(singular[0]):
+    if not bool(matrix.isfinite().all()) or float(singular[-1]) <= SINGULAR * float(singular[0]):
         raise ArgumentError(
             f"elements[{name!r}] has no inverse, so that it is not a transformation."
         )
     return x @ matrix.mT
 
 
-def _halves(x: Float[Tensor, "b ..."], seed: int) -> tuple[Tensor, Tensor]:
-    """Two disjoint halves of the samples."""
+def _spread(x: Float[Tensor, "b ..."]) -> float:
+    """Root mean square distance of samples from their mean."""
+    return float((x - x.mean(0)).flatten(1).square().sum(1).mean().sqrt())
+
+
+def _tests(
+    moves: Sequence[tuple[str, Callable[[Tensor], Tensor]]], x: Float[Tensor, "b ..."], *, seed: int
+) -> tuple[MovedTest, ...]:
+    """One half of the samples, moved, against the other half; one test per motion."""
     if len(x) < 2 * FEWEST_HALVES:
         raise ArgumentError(
             f"{len(x)} samples cannot be compared with each other; at least {2 * FEWEST_HALVES} are needed."
         )
     order = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed))
-    half = min(len(x) // 2, MOST_SAMPLES)
-    return x[order[:half]], x[order[half : 2 * half]]
-
-
-def _compared(
-    name: str, x: Tensor, moved: Tensor, other: Tensor, *, spread: float, seed: int
-) -> MovedTest:
-    """One test."""
-    finite = moved.flatten(1).isfinite().all(1)
-    length = float((moved - x)[finite].flatten(1).square().sum(1).mean().sqrt())
-    distance, p_value = energy_test(moved[finite], other, seed=seed)
-    return MovedTest(
-        name=name,
-        displacement=length / spread if spread > 0 else 0.0,
-        distance=distance,
-        p_value=p_value,
-        samples=len(other),
-    )
+    half, spread = min(len(x) // 2, MOST_COMPARED), _spread(x)
+    one, other = x[order[:half]], x[order[half : 2 * half]]
+    tests = []
+    for place, (name, move) in enumerate(moves):
+        moved = move(one)
+        finite = moved.flatten(1).isfinite().all(1)
+        length = float((moved - one)[finite].flatten(1).square().sum(1).mean().sqrt())
+        distance, p_value = energy_test(moved[finite], other, seed=seed + place)
+        tests.append(
+            MovedTest(
+                name=name,
+                displacement=length / spread if spread > 0 else 0.0,
+                distance=distance,
+                p_value=p_value,
+                samples=len(other),
+            )
+        )
+    return tuple(tests)

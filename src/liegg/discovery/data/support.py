@@ -2,7 +2,6 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -10,11 +9,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import symmetric_eigen
-from liegg.actions import Action
-from liegg.decision.thresholds import Thresholds
-from liegg.discovery.data.level_set import level_set_symmetries
 from liegg.polarization.test_functions import Monomials, monomials
-from liegg.results.symmetries import Symmetries
 
 HIGHEST_DEGREE = 4
 """Degree of polynomials up to which they are tried."""
@@ -27,9 +22,6 @@ THICKNESS = 0.05
 
 TIES = 3.0
 """Distances up to this many times the smallest belong to the same surface, if they are below the thickness."""
-
-SUBJECT = "the surface of the data"
-"""What has the symmetries, in words."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,44 +44,6 @@ class Surface:
         """One plus the distance from the surface, to first order: rounding is small beside it, which it is not beside 0."""
         weights = self.coefficients.to(x)
         return 1 + self.features.values(x) @ weights[:, 1:].mT + weights[:, 0]
-
-
-def discover_support(
-    x: Float[Tensor, "b ..."],
-    action: Action,
-    *,
-    thresholds: Thresholds,
-    held_out: Float[Tensor, "h ..."] | None,
-    groups: Any,
-    seed: int,
-) -> Symmetries:
-    """Symmetries of the surface on which the data lies, whatever the density on it.
-
-    Args:
-        x: the samples.
-        action: the candidate generators.
-        thresholds: what counts as a symmetry.
-        held_out: samples to verify on.
-        groups: label of every sample.
-        seed: of the split.
-    """
-    surface = fit_surface(x, seed=seed)
-    facts = {
-        "question": "support",
-        "degree": surface.degree,
-        "distances": surface.distances.tolist(),
-    }
-    return level_set_symmetries(
-        surface,
-        x,
-        action,
-        thresholds=thresholds,
-        held_out=held_out,
-        groups=groups,
-        seed=seed,
-        subject=SUBJECT,
-        facts=facts,
-    )
 
 
 def fit_surface(x: Float[Tensor, "b ..."], *, seed: int) -> Surface:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.text import root_percent
-from liegg.decision.decide import DataFacts, Decision, decide
+from liegg.decision.decide import COMPARABLE_SIZES, DataFacts, Decision, decide
 from liegg.decision.distribution import COUNT_LEVEL, DistributionTest, MeanProblem, MeanSolution
 from liegg.decision.grades import COUNTED
 from liegg.decision.intervals import Certainty
@@ -23,9 +23,6 @@ POWER = 0.95
 
 SEPARATED = 0.999
 """Share of a gap that counts as the gap itself."""
-
-COMPARABLE_SIZES = 30.0
-"""Ratio of the sizes of two features above which their motions are not comparable."""
 
 
 def test_of(problem: MeanProblem, solved: MeanSolution, functions: str) -> DistributionTest:
@@ -125,7 +122,7 @@ def _separated(
 ) -> Decision:
     """The decision with the directions that chance explains, if their intervals end below the threshold and the next one's start.
 
-    A gap between a defect and the noise is no wider than the noise is small: that the test excludes one more takes its place.
+    The gap between the noise and the next defect is limited by the noise; the test, which rejects one more direction, replaces it.
     """
     values, found, thresholds = solved.solution.values, solved.found, decision.thresholds
     gap = SEPARATED * float(values[found] / values[found - 1])
@@ -154,9 +151,9 @@ def _sentence(decision: Decision, solved: MeanSolution, detectable: float) -> Re
     """The verdict in words that are true of a distribution."""
     values, nullity = solved.solution.values, decision.nullity
     if not nullity:
-        said = decision.sentence
-        if said.diagnosis is Diagnosis.WEAK_CLUSTER:
-            return Diagnosis.DATA_WEAK_CLUSTER(**said.values)
+        sentence = decision.sentence
+        if sentence.diagnosis is Diagnosis.WEAK_CLUSTER:
+            return Diagnosis.DATA_WEAK_CLUSTER(**sentence.values)
         return Diagnosis.DATA_NO_SYMMETRY(percent=root_percent(float(values[0])))
     kinds = Counter(decision.grades[:nullity])
     grades = " + ".join(f"{kinds[name]} {name}" for name in COUNTED if kinds[name])

@@ -12,7 +12,6 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._utils.arguments import checked
-from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, ModelError, ShapeError, one_line
 from liegg._utils.one_at_a_time import one_at_a_time
@@ -43,10 +42,10 @@ from liegg.polarization.streaming import PassPlan, PassSums
 from liegg.results.layers import LayerResult, LayerSymmetries, Problem
 from liegg.results.symmetries import Symmetries
 
-WIDE = 256
+WIDE_OUTPUTS = 256
 """Outputs above which a layer in reverse mode uses random combinations."""
 
-COMBINATIONS = 64
+WIDE_COMBINATIONS = 64
 """Random combinations for such a layer."""
 
 
@@ -125,7 +124,6 @@ def discover_layers(
             "function or an exported program, use liegg.discover."
         )
     thresholds, run = thresholds or Thresholds(), run or Run()
-    check_seed(seed)
     if run.checkpoint is not None or run.bottom is not None:
         raise ArgumentError(
             "checkpoint= and bottom= are for liegg.discover; discover_layers takes liegg.Run(batch_size=, progress=)."
@@ -168,9 +166,10 @@ def _analyse_layers(model: nn.Module, request: Request, selection: Selection) ->
         reasons = "; ".join([*notes, *more])
         raise ModelError(f"no layer of {network.name} is left to analyse: {reasons}.")
     fits = max((each["invariance"].fits for each in problems.values()), default=0)
+    given = function.input_dtype or first.dtype
     every_note = (
         *function.notes,
-        *_arithmetic_note(function, network, first.dtype),
+        *arithmetic_note(network.arithmetic or given, given),
         *(plan.tangents.notes if problems else ()),
         *memory_notes(fits, first.device.type),
         *notes,
@@ -185,12 +184,6 @@ def _analyse_layers(model: nn.Module, request: Request, selection: Selection) ->
         samples=samples,
         notes=every_note,
     )
-
-
-def _arithmetic_note(model: Model, network: Network, dtype: torch.dtype) -> tuple[Remark, ...]:
-    """A note if the network computes with fewer digits than what it is given."""
-    given = model.input_dtype or dtype
-    return arithmetic_note(network.arithmetic or given, given)
 
 
 def _plan_layers(
@@ -326,9 +319,9 @@ def _analyse_alone(layer: Layer, plan: LayerPass, request: Request) -> LayerResu
     """Result of a layer that forward mode does not reach: one pass for the truncated network alone."""
     outputs, width = request.outputs, math.prod(layer.shape)
     notes = [Diagnosis.LAYER_ANALYSED_ALONE(reason=plan.tangents.unreached[layer.name])]
-    if outputs == "each" and width > WIDE:
-        outputs = COMBINATIONS
-        notes.append(Diagnosis.LAYER_COMBINATIONS(n=width, combinations=COMBINATIONS))
+    if outputs == "each" and width > WIDE_OUTPUTS:
+        outputs = WIDE_COMBINATIONS
+        notes.append(Diagnosis.LAYER_COMBINATIONS(n=width, combinations=WIDE_COMBINATIONS))
 
     def symmetries(
         _problem: Problem, function: Callable[[Tensor], Tensor], output_action: Action | None

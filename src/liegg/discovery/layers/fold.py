@@ -32,6 +32,24 @@ QR_ROWS = {"cpu": 4096, "cuda": 2**17}
 """Rows per QR: on a CPU as many as fit its cache."""
 
 
+class FoldPlan(NamedTuple):
+    """How the rows of a layer are folded.
+
+    Attributes:
+        rows: which outputs get rows.
+        buffer: memory in float64 that is reused for every batch, from `buffer_for`.
+        unit: rounding unit of the model's arithmetic, from `liegg._utils.precision`.
+        shape: shape of one sample's output.
+        output_action: action on the outputs, for equivariance; None without it.
+    """
+
+    rows: Plan
+    buffer: Float[Tensor, " n"]
+    unit: float = 0.0
+    shape: tuple[int, ...] = ()
+    output_action: Action | None = None
+
+
 class LayerSums(NamedTuple):
     """Sums of a layer during the pass.
 
@@ -54,18 +72,18 @@ class LayerSums(NamedTuple):
     pair_blocks: BlockSquares | None = None
 
 
-def init(columns: int, output_columns: int, device: torch.device, count: int = 1) -> LayerSums:
+def init(columns: int, plan: FoldPlan, count: int = 1) -> LayerSums:
     """Sums over no samples.
 
     Args:
         columns: number of generators.
-        output_columns: number of output generators, or 0.
-        device: where the sums are.
+        plan: how rows are folded.
         count: number of blocks of samples; 1 for none.
     """
+    device, action = plan.buffer.device, plan.output_action
     zero = torch.zeros((), dtype=torch.float64, device=device)
-    both = output_columns + columns
-    pair = init_rows(both, device) if output_columns else None
+    both = columns + (0 if action is None else action.size)
+    pair = None if action is None else init_rows(both, device)
     blocks = block_squares.init(count, columns, device) if count > 1 else None
     pair_blocks = block_squares.init(count, both, device) if count > 1 and pair else None
     own = init_rows(columns, device)
@@ -76,13 +94,9 @@ def update(
     state: LayerSums,
     y: Float[Tensor, "b c"],
     slopes: Float[Tensor, "g b c"],
-    plan: Plan,
+    plan: FoldPlan,
     *,
     squared: bool,
-    buffer: Float[Tensor, " n"],
-    unit: float = 0.0,
-    shape: tuple[int, ...] = (),
-    output_action: Action | None = None,
     first: int = 0,
     block: Int[Tensor, " b"] | None = None,
 ) -> tuple[LayerSums, Bool[Tensor, " b"]]:
@@ -97,23 +111,19 @@ def update(
         state: sums over the batches so far.
         y: outputs.
         slopes: their derivatives along each generator.
-        plan: which outputs get rows.
+        plan: how rows are folded.
         squared: whether rows may be squared, see `liegg.polarization.streaming.PassPlan.squares`.
-        buffer: memory in float64 that is reused for every batch, from `buffer_for`.
-        unit: rounding unit of the model's arithmetic, from `liegg._utils.precision`.
-        shape: shape of one sample's output.
-        output_action: action on the outputs, if `state` has rows for it.
         first: position of the first sample in the data, which determines its random combinations.
         block: block of each sample, on the CPU, if `state` has blocks.
 
     Returns:
         The new sums, and for every sample whether all its numbers are finite.
     """
-    g, _, c = slopes.shape
-    in_products = squared and plan.outputs == "each" and g <= MAX_PRODUCT_GENERATORS
+    (g, _, c), outputs, buffer = slopes.shape, plan.rows.outputs, plan.buffer
+    in_products = squared and outputs == "each" and g <= MAX_PRODUCT_GENERATORS
     finite = torch.ones(len(y), dtype=torch.bool, device=y.device)
     if in_products:
-        coarse = unit >= COARSE_UNIT
+        coarse = plan.unit >= COARSE_UNIT
         products = _products(y, slopes, buffer.view(torch.float32) if coarse else buffer)
         finite = torch.isfinite(products[:, 0]).all(1)
         state = _add_products(state, products, c)
@@ -122,12 +132,12 @@ def update(
             state = state._replace(blocks=more)
     if in_products and state.equivariance is None:
         return state, finite  # nothing was read back from the device
-    if squared and plan.outputs == "sum":  # in the precision of the model, as reverse mode
+    if squared and outputs == "sum":  # in the precision of the model, as reverse mode
         precise = torch.promote_types(y.dtype, torch.float32)
         rows, along = _summed(y.to(precise), slopes.to(precise))
         finite = torch.isfinite(along[:, 0]) & torch.isfinite(rows[:, 0]).all(1)
         return _add_rows(state, rows, along, squared=True, block=block), finite
-    step = max(1, NUMBERS_AT_ONCE.get(y.device.type, NUMBERS_AT_ONCE["cpu"]) // ((1 + g) * c))
+    step = max(1, _on(y.device, NUMBERS_AT_ONCE) // ((1 + g) * c))
     for start in range(0, len(y), step):
         some = slice(start, start + step)
         both = _stack(y[some], slopes[:, some], buffer)
@@ -135,13 +145,14 @@ def update(
         finite[some] = torch.isfinite(along).all(1)
         if not bool(finite.all()):
             break
-        combined = partial(combine, outputs=plan.outputs, seed=plan.seed, first=first + start)
+        combined = partial(combine, outputs=outputs, seed=plan.rows.seed, first=first + start)
         rows = combined(both.transpose(0, 1)).permute(1, 2, 0)
         of_some = None if block is None else block[some]
         if not in_products:
             state = _add_rows(state, rows, along, squared=squared, block=of_some)
-        if state.equivariance is not None and output_action is not None:
-            eta = output_action.fields(y[some].double().reshape(-1, *shape)).flatten(2)
+        if state.equivariance is not None and plan.output_action is not None:
+            shaped = y[some].double().reshape(-1, *plan.shape)
+            eta = plan.output_action.fields(shaped).flatten(2)
             eta = combined(eta.transpose(0, 1)).permute(1, 2, 0)
             pair = torch.cat([-eta, rows[:, :, 1:]], dim=2)
             state = state._replace(equivariance=_fold(state.equivariance, pair, squared=False))
@@ -156,10 +167,13 @@ def buffer_for(
 ) -> Float[Tensor, " n"]:
     """Memory for every layer of up to `widest` outputs, in batches of up to `samples` samples."""
     numbers = (1 + columns) * widest
-    most = max(
-        numbers, min(NUMBERS_AT_ONCE.get(device.type, NUMBERS_AT_ONCE["cpu"]), samples * numbers)
-    )
+    most = max(numbers, min(_on(device, NUMBERS_AT_ONCE), samples * numbers))
     return torch.empty(most, dtype=torch.float64, device=device)
+
+
+def _on(device: torch.device, numbers: dict[str, int]) -> int:
+    """A number of a kind of device; that of a CPU for other kinds."""
+    return numbers.get(device.type, numbers["cpu"])
 
 
 def _stack(
@@ -177,7 +191,7 @@ def _products(
 ) -> Float[Tensor, "b p p"]:
     """Products between each sample's output and its derivatives, in the precision of the buffer."""
     g, _, c = slopes.shape
-    step = max(1, CACHED.get(y.device.type, CACHED["cpu"]) // ((1 + g) * c))
+    step = max(1, _on(y.device, CACHED) // ((1 + g) * c))
     stacks = (
         _stack(*pieces, buffer) for pieces in zip(y.split(step), slopes.split(step, 1), strict=True)
     )
@@ -247,7 +261,7 @@ def _fold(state: RowSums, rows: Float[Tensor, "b k g"], *, squared: bool) -> Row
     if squared:
         state = state._replace(squared=Gram(state.squared.matrix.clone(), state.squared.rows))
     for block in rows.reshape(-1, columns).split(
-        max(BLOCK_COLUMNS * columns, QR_ROWS.get(rows.device.type, QR_ROWS["cpu"]))
+        max(BLOCK_COLUMNS * columns, _on(rows.device, QR_ROWS))
     ):
         state = fold(state, block, squared=squared)
     return state

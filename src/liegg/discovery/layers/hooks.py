@@ -1,10 +1,11 @@
 """Hooks on the modules of a network that see the output of each call."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -18,9 +19,6 @@ from liegg.inputs.structure.unpack import fold_any
 
 NETWORK_OUTPUT = "output"
 """Name of the output of the complete network, unless a module has that name."""
-
-Pick = Field
-"""One entry of a module's output; None for `logits` or its first tensor."""
 
 
 class Stop(BaseException):
@@ -65,7 +63,7 @@ class Layer:
     module: str
     kind: str
     shape: tuple[int, ...]
-    pick: Pick = None
+    pick: Field = None
     same: str = ""
     named: bool = False
 
@@ -124,36 +122,92 @@ def per_sample(network: Network, x: Float[Tensor, "b ..."], y: Tensor) -> Tensor
     return y
 
 
+class Passage(NamedTuple):
+    """One call of a module.
+
+    Attributes:
+        name: name of the call: that of the module, with `#2` for its second call, and so on.
+        part: name of the module.
+        module: the module; calling it again passes unseen.
+        args: its positional arguments.
+        kwargs: its other arguments.
+        output: what it returned.
+    """
+
+    name: str
+    part: str
+    module: nn.Module
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    output: Any
+
+
 @contextmanager
 def hooked(
     parts: Mapping[str, nn.Module],
-    after: Callable[[str, Any], None],
-    before: Callable[[str], None] | None = None,
+    after: Callable[[Passage], Any],
+    before: Callable[[str, tuple[Any, ...]], None] | None = None,
 ) -> Iterator[None]:
-    """Set hooks on modules inside the block.
+    """Set hooks on modules inside the block; calls that a hook itself makes pass unseen.
 
     Args:
         parts: the modules by name.
-        after: called with a module's name and its output after each of its calls.
-        before: called with a module's name before each of its calls.
+        after: called after each call; what it returns replaces the output, unless it is None.
+        before: called with a module's name and its positional arguments before each call.
     """
-    handles = []
+    counts: Counter[str] = Counter()
+    handles, unseen = [], False
+
+    def enter(name: str, args: tuple[Any, ...]) -> None:
+        if before is not None and not unseen:
+            before(name, args)
+
+    def leave(name: str, *call: Any) -> Any:
+        nonlocal unseen
+        if unseen:
+            return None
+        counts[name] += 1
+        count, unseen = counts[name], True
+        try:
+            return after(Passage(name if count == 1 else f"{name}#{count}", name, *call))
+        finally:
+            unseen = False
+
     try:
         for name, module in parts.items():
+            handles.append(module.register_forward_hook(partial(leave, name), with_kwargs=True))
             handles.append(
-                module.register_forward_hook(lambda *args, name=name: after(name, args[2]))
+                module.register_forward_pre_hook(lambda *call, name=name: enter(name, call[1]))
             )
-            if before is not None:
-                handles.append(module.register_forward_pre_hook(lambda *_, name=name: before(name)))
         yield
     finally:
         for handle in handles:
             handle.remove()
 
 
-def call_name(module: str, count: int) -> str:
-    """Name of a module's call: `block`, then `block#2`."""
-    return module if count == 1 else f"{module}#{count}"
+@contextmanager
+def watching(
+    network: Network, modules: Collection[str], visit: Callable[[Passage], Any]
+) -> Iterator[None]:
+    """See the calls of some modules inside the block, with their arguments as they were before the call.
+
+    Args:
+        network: the network.
+        modules: names of the modules.
+        visit: called after each call; what it returns replaces the output, unless it is None.
+    """
+    given: dict[str, list[tuple[Any, ...]]] = {name: [] for name in modules}
+
+    def before(name: str, args: tuple[Any, ...]) -> None:
+        # A module that works in place would overwrite them.
+        given[name].append(tuple(a.clone() if isinstance(a, Tensor) else a for a in args))
+
+    def after(passage: Passage) -> Any:
+        return visit(passage._replace(args=given[passage.part].pop()))
+
+    parts = {name: part for name, part in network.parts.items() if name in modules}
+    with hooked(parts, after, before):
+        yield
 
 
 def run_to_layers(
@@ -174,13 +228,11 @@ def run_to_layers(
         Names of the layers that were not called.
     """
     remaining = {layer.name: layer for layer in layers}
-    counts: Counter[str] = Counter()
 
-    def after(module: str, output: Any) -> None:
-        counts[module] += 1
-        layer = remaining.pop(call_name(module, counts[module]), None)
+    def after(passage: Passage) -> None:
+        layer = remaining.pop(passage.name, None)
         if layer is not None:
-            tensor = pick_tensor(output, layer.pick, layer.name)
+            tensor = pick_tensor(passage.output, layer.pick, layer.name)
             visit(layer, per_sample(network, x, tensor))
             if not remaining:
                 raise Stop
@@ -206,7 +258,7 @@ def truncate(network: Network, layer: Layer) -> Callable[[Tensor], Tensor]:
     return truncated
 
 
-def pick_tensor(output: Any, pick: Pick, name: str) -> Tensor:
+def pick_tensor(output: Any, pick: Field, name: str) -> Tensor:
     """The first floating point tensor of a module's output, or of the entry that the user chose.
 
     Raises:

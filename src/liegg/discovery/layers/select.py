@@ -8,12 +8,13 @@ from torch import nn
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError, ModelError, RandomModelError
-from liegg.discovery.layers.hooks import Layer, Network, Pick
+from liegg.discovery.layers.hooks import Layer, Network
 from liegg.discovery.layers.patterns import advice, matches
 from liegg.discovery.layers.trace import Call
+from liegg.inputs.output_field import Field
 
 Layers = (
-    None | str | Sequence[str] | type[nn.Module] | tuple[type[nn.Module], ...] | Mapping[str, Pick]
+    None | str | Sequence[str] | type[nn.Module] | tuple[type[nn.Module], ...] | Mapping[str, Field]
 )
 """None, names or patterns, types of modules, or a mapping from names to output entries."""
 
@@ -30,11 +31,11 @@ class Selection(NamedTuple):
         output: entry of the output of the complete network, unless a pattern names one.
     """
 
-    patterns: Mapping[str, Pick]
+    patterns: Mapping[str, Field]
     types: tuple[type[nn.Module], ...] = ()
-    output: Pick = None
+    output: Field = None
 
-    def pick(self, call: str, module: str, network: Network) -> Pick:
+    def pick(self, call: str, module: str, network: Network) -> Field:
         """Entry of a call's output to use; None for `logits` or the first tensor."""
         entry = next(
             (

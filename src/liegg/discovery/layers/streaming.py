@@ -13,7 +13,7 @@ from liegg._utils.errors import ModelError, NonFiniteError
 from liegg._utils.precision import coarsest, convolves, rounding_unit
 from liegg.actions import Action
 from liegg.discovery.layers import block_squares, fold
-from liegg.discovery.layers.fold import LayerSums, buffer_for
+from liegg.discovery.layers.fold import FoldPlan, LayerSums, buffer_for
 from liegg.discovery.layers.hooks import Layer, Network
 from liegg.discovery.layers.tangents import TangentPlan, push_tangents
 from liegg.polarization import displacement, gram, sample_sketch
@@ -25,7 +25,7 @@ from liegg.polarization.state import RowSums, finalise_rows
 from liegg.polarization.streaming import PassSums, run_in_pieces
 from liegg.results.layers import Problem
 
-TANGENT_NUMBERS = {"cpu": 2**23, "cuda": 2**29}
+LAYER_TANGENT_NUMBERS = {"cpu": 2**23, "cuda": 2**29}
 """Most numbers in the widest output and its tangents: 32 MB and 2 GB in float32.
 
 Forward mode holds a few such tensors at a time."""
@@ -81,7 +81,7 @@ def stream_layers(
     """Push the tangents of every batch through the network once, and fold the rows of all layers.
 
     Batches are split so that the widest output of the network and its tangents stay within
-    `TANGENT_NUMBERS`; no other memory grows with the data or with the number of layers.
+    `LAYER_TANGENT_NUMBERS`; no other memory grows with the data or with the number of layers.
 
     Args:
         plan: how the pass is made.
@@ -99,21 +99,13 @@ def stream_layers(
     action, device = plan.action, plan.first.device
     numbers = numbers_on(device)
     size = max(1, numbers // ((1 + action.size) * plan.widest))
-    fold_rows = partial(
-        _fold_rows, plan, unit=plan.unit, buffer=buffer_for(action.size, plan.widest, size, device)
-    )
+    plans = _fold_plans(plan, buffer_for(action.size, plan.widest, size, device))
     check, workspace = DeferredCheck(), Workspace(action)
     tangents = torch.empty(0, dtype=plan.first.dtype, device=device)
     assigner, sketch = BlockAssigner(plan.blocks), sample_sketch.init()
     samples = torch.zeros(plan.blocks, dtype=torch.int64)
     inputs, fits = displacement.init(action, plan.first, plan.blocks), 0
-    sums = {
-        name: fold.init(
-            action.size, 0 if output_action is None else output_action.size, device, plan.blocks
-        )
-        for name, output_action in plan.output_actions.items()
-        if name in {layer.name for layer in plan.tangents.layers}
-    }
+    sums = {name: fold.init(action.size, how, plan.blocks) for name, how in plans.items()}
 
     def prepare(x: Tensor, number: int) -> Callable[[], None]:
         nonlocal tangents
@@ -121,7 +113,7 @@ def stream_layers(
         block = assigner.assign(number, hashes)
         workspace.prepare(x)
         tangents = _tangents(action, x, tangents, numbers // PIECES)
-        more, finite = fold_rows(sums, x, tangents, number, block=block)
+        more, finite = _fold_rows(plan, plans, sums, x, tangents, number, block)
         moved = displacement.update(inputs, x, workspace, block)
 
         def commit() -> None:
@@ -158,16 +150,24 @@ def stream_layers(
     }
 
 
+def _fold_plans(plan: LayerPass, buffer: Float[Tensor, " n"]) -> dict[str, FoldPlan]:
+    """How the rows of every layer are folded."""
+    return {
+        layer.name: FoldPlan(
+            plan.plans[layer.name], buffer, plan.unit, layer.shape, plan.output_actions[layer.name]
+        )
+        for layer in plan.tangents.layers
+    }
+
+
 def _fold_rows(
     plan: LayerPass,
+    plans: Mapping[str, FoldPlan],
     sums: Mapping[str, LayerSums],
     x: Float[Tensor, "b ..."],
     tangents: Float[Tensor, "g b ..."],
     number: int,
-    *,
     block: Int[Tensor, " b"],
-    unit: float,
-    buffer: Float[Tensor, " n"],
 ) -> tuple[dict[str, LayerSums], dict[str, Bool[Tensor, " b"]]]:
     """Sums of all layers with the rows of one more batch, and which of its samples are finite."""
     more, finite = dict(sums), {}
@@ -176,17 +176,7 @@ def _fold_rows(
     def visit(layer: Layer, y: Tensor, slopes: Tensor) -> None:
         name = layer.name
         more[name], finite[name] = fold.update(
-            more[name],
-            y,
-            slopes,
-            plan.plans[name],
-            squared=squared,
-            shape=layer.shape,
-            output_action=plan.output_actions[name],
-            first=number,
-            block=block,
-            buffer=buffer,
-            unit=unit,
+            more[name], y, slopes, plans[name], squared=squared, first=number, block=block
         )
 
     missing = push_tangents(
@@ -238,9 +228,11 @@ def _finalise(
 def numbers_on(device: torch.device) -> int:
     """Numbers in the widest output and its tangents that a device can hold."""
     if device.type != "cuda":
-        return TANGENT_NUMBERS["cpu"]
+        return LAYER_TANGENT_NUMBERS["cpu"]
     free = torch.cuda.mem_get_info(device)[0]
-    return max(TANGENT_NUMBERS["cpu"], min(TANGENT_NUMBERS["cuda"], free // BYTES_PER_NUMBER))
+    return max(
+        LAYER_TANGENT_NUMBERS["cpu"], min(LAYER_TANGENT_NUMBERS["cuda"], free // BYTES_PER_NUMBER)
+    )
 
 
 def _tangents(

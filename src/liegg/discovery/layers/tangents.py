@@ -26,7 +26,7 @@ Batching = Literal["vmap", "repeat"]
 Visit = Callable[[Layer, Float[Tensor, "b c"], Float[Tensor, "g b c"]], None]
 """Receives a layer, its outputs, and their derivatives along each tangent."""
 
-SMALL, TINY = 1e-3, 1e-300
+ROUNDING_SHARE, SMALLEST_DIVISOR = 1e-3, 1e-300
 """Fraction of an output's size below which motion may be rounding; a divisor instead of 0."""
 
 
@@ -168,13 +168,14 @@ def _disagreements(
     """Layers whose forward and reverse derivatives differ: one reverse pass, more on suspicion."""
     eps = torch.finfo(coarsest(x.dtype, network.arithmetic)).eps
     tolerance = 10 * eps**0.5
-    scale = float(motion.double().norm() / x.double().norm().clamp_min(TINY))
+    scale = float(motion.double().norm() / x.double().norm().clamp_min(SMALLEST_DIVISOR))
 
     def gap(some: Sequence[Layer]) -> float:
         # Sizes of the motion and of the output.
         sizes = {layer.name: marks[layer.name].norm(dim=1).tolist() for layer in some}
         scales = {
-            name: 1 / (max(motion, SMALL * size) or 1.0) for name, (motion, size) in sizes.items()
+            name: 1 / (max(motion, ROUNDING_SHARE * size) or 1.0)
+            for name, (motion, size) in sizes.items()
         }
         forward = torch.stack([scales[layer.name] * marks[layer.name][0] for layer in some])
         reverse = _reverse(network, x, motion, scales, some)
@@ -183,7 +184,7 @@ def _disagreements(
         slope, bound = reverse
         # Terms inside are as large as the output.
         bound += scale * sum(scales[name] * size for name, (_, size) in sizes.items())
-        size = (forward.norm() + 1000 * eps / tolerance * bound).clamp_min(TINY)
+        size = (forward.norm() + 1000 * eps / tolerance * bound).clamp_min(SMALLEST_DIVISOR)
         return float((forward.sum(0) - slope).norm() / size)
 
     if not layers or gap(layers) <= tolerance:

@@ -2,10 +2,9 @@
 
 import math
 import weakref
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -13,15 +12,8 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, LieggError, ModelError, one_line
 from liegg._utils.precision import coarsest, record_dtypes
-from liegg.discovery.layers.hooks import (
-    Network,
-    Pick,
-    call_name,
-    hooked,
-    kind_of,
-    per_sample,
-    pick_tensor,
-)
+from liegg.discovery.layers.hooks import Network, Passage, hooked, kind_of, per_sample, pick_tensor
+from liegg.inputs.output_field import Field
 from liegg.inputs.probe import PROBE_SAMPLES
 
 
@@ -56,7 +48,7 @@ class Call(NamedTuple):
 
 
 def trace(
-    network: Network, x: Float[Tensor, "b ..."], pick: Callable[[str, str], Pick]
+    network: Network, x: Float[Tensor, "b ..."], pick: Callable[[str, str], Field]
 ) -> tuple[list[Call], bool]:
     """Run a network on a few samples and list its calls in the order in which they end.
 
@@ -112,28 +104,22 @@ def projection(size: int, like: Tensor) -> Float[Tensor, " c"]:
 
 
 def _record_calls(
-    network: Network, x: Float[Tensor, "n ..."], pick: Callable[[str, str], Pick]
+    network: Network, x: Float[Tensor, "n ..."], pick: Callable[[str, str], Field]
 ) -> tuple[list[Call], bool]:
     """All calls of one run, and whether it wrote into its input."""
     batch = x.clone()
     version = batch._version  # torch's count of writes: values may not show it
     calls: list[Call] = []
-    counts: Counter[str] = Counter()
     origins: dict[int, tuple[weakref.ref[Tensor], int, str]] = {}
     inside: list[set[str]] = [set()]  # per running module, the names of the calls that ended in it
 
-    def before(_module: str) -> None:
-        inside.append(set())
-
-    def after(module: str, output: Any) -> None:
-        counts[module] += 1
-        name = call_name(module, counts[module])
-        nested = inside.pop()
+    def after(passage: Passage) -> None:
+        name, module, nested = passage.name, passage.part, inside.pop()
         inside[-1] |= {name, *nested}
-        call = Call(name, module, kind_of(network.parts[module]), leaf=not nested)
+        call = Call(name, module, kind_of(passage.module), leaf=not nested)
         choice = pick(name, module)
         try:
-            tensor = pick_tensor(output, choice, name)
+            tensor = pick_tensor(passage.output, choice, name)
         except ArgumentError as error:
             if choice is not None:
                 raise
@@ -152,7 +138,7 @@ def _record_calls(
             problem = f"the output of layer {name!r} cannot be read ({one_line(error)})"
             calls.append(call._replace(problem=problem))
 
-    with hooked(network.parts, after, before), torch.no_grad():
+    with hooked(network.parts, after, lambda *_: inside.append(set())), torch.no_grad():
         try:
             network.root(batch)
         except LieggError:

@@ -52,29 +52,28 @@ def curve(
     times, ways = grid(orbit.longest, points), orbit.both_ways
     if isinstance(controls, Profile):
         found = follow_selected(question, motions, times, both_ways=ways, fraction=fraction)
-        other, other_classes = controls.at(found.times)
-        reference = controls.times, controls.change
     else:
         found = _follow_all_times(question, motions, times, both_ways=ways)
-        other, other_classes = follow(question, controls, times, both_ways=ways)
-        reference = times, other
+        controls = Profile(times, follow(question, controls, times, both_ways=ways))
+    change, classes = found.values
+    other, other_classes = controls.at(found.times)
     radii = torch.tensor(
-        [min(radius(reference[0], each, fraction), orbit.longest) for each in reference[1]],
+        [min(radius(controls.times, each, fraction), orbit.longest) for each in controls.values[0]],
         dtype=torch.float64,
     )
     return Curve(
         times=found.times,
-        change=found.change,
+        change=change,
         control_mean=other.mean(0),
         control_low=other.amin(0),
         control_high=other.amax(0),
-        class_changes=found.classes,
-        control_class_changes=None if other_classes is None else other_classes.mean(0),
+        class_changes=classes if question.has_classes else None,
+        control_class_changes=other_classes.mean(0) if question.has_classes else None,
         resampling=found.resampling,
         period=orbit.period,
         both_ways=ways,
         speed=orbit.speed / question.spread,
-        radius=radius(found.times, found.change, fraction),
+        radius=radius(found.times, change, fraction),
         control_radius=float(radii.quantile(0.5)),
         curvature=curvature,
     )
@@ -84,25 +83,21 @@ def _follow_all_times(
     question: Question, motions: Directions, times: Float[Tensor, " t"], *, both_ways: bool
 ) -> Followed:
     """Follow motions at all times; several are averaged."""
-    change, classes = follow(question, motions, times, both_ways=both_ways)
     resampling = None
     if question.resamples:
         error = there_and_back(question, motions.along(_signed(times, both_ways=both_ways)))
-        resampling = _larger(error / question.variance, len(motions.h), times).mean(0)
-    mean_classes = None if classes is None else classes.mean(0)
-    return Followed(times, change.mean(0), mean_classes, resampling)
+        error = error.cpu() / question.variance
+        resampling = error.reshape(len(motions.h), -1, len(times)).amax(1).mean(0)
+    values = follow(question, motions, times, both_ways=both_ways)
+    return Followed(times, values.mean(1), resampling)
 
 
 def follow(
     question: Question, motions: Directions, times: Float[Tensor, " t"], *, both_ways: bool
-) -> tuple[Float[Tensor, "m t"], Float[Tensor, "m t"] | None]:
-    """Mean change `r(t)` of the output under every motion, and the share of samples in another class.
-
-    Of both senses the larger; the share is None if there are no classes.
-    """
-    squared, classes = changes(question, motions.along(_signed(times, both_ways=both_ways)))
-    change = _larger(squared / question.variance, len(motions.h), times)
-    return change, None if classes is None else _larger(classes, len(motions.h), times)
+) -> Float[Tensor, "2 m t"]:
+    """`changes` under every motion at every time; of both senses the larger."""
+    values = changes(question, motions.along(_signed(times, both_ways=both_ways)))
+    return values.reshape(2, len(motions.h), -1, len(times)).amax(2)
 
 
 def radius(times: Float[Tensor, " t"], change: Float[Tensor, " t"], fraction: float) -> float:
@@ -129,13 +124,6 @@ def radius(times: Float[Tensor, " t"], change: Float[Tensor, " t"], fraction: fl
 
 def _signed(times: Float[Tensor, " t"], *, both_ways: bool) -> Float[Tensor, " s"]:
     return torch.cat([times, -times]) if both_ways else times
-
-
-def _larger(
-    values: Float[Tensor, " p"], motions: int, times: Float[Tensor, " t"]
-) -> Float[Tensor, "m t"]:
-    """The larger of both senses, if values hold both."""
-    return values.cpu().reshape(motions, -1, len(times)).amax(1)
 
 
 def curvature(

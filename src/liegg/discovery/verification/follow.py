@@ -1,7 +1,6 @@
 """Following motions, and random ones of the same speed: the curves of generators, of the group, and of further motions."""
 
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -15,10 +14,20 @@ from liegg.actions import Displacement
 from liegg.discovery.verification.curves import curvature, curve
 from liegg.discovery.verification.measure import Directions, Question
 from liegg.discovery.verification.orbits import CLOSED, MAX_TURNS, Orbit, orbit
-from liegg.discovery.verification.selected_times import Effort, Profile, at_selected_times, profile
+from liegg.discovery.verification.selected_times import (
+    PROFILE_EVALUATIONS,
+    Effort,
+    Profile,
+    at_selected_times,
+    profile,
+    shares,
+)
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Curve
 from liegg.spectrum.defects import TRIVIAL_TOLERANCE, squared_motion, whitening
+
+CURVATURE_MOTIONS = 2 * 9
+"""Motions that measure a curvature, at most."""
 
 
 class CurveOptions(NamedTuple):
@@ -83,7 +92,7 @@ def follow_all(
         ArgumentError: a generator does not move the samples.
     """
     if given.k is None:
-        given = given._replace(k=_partners(question, options.known, given.h))
+        given = given._replace(k=partners(question, given.h, options.known))
     lengths = speeds(given.h, controls.displacement)
     orbits = [orbit(question, h, longest=options.longest) for h in given.h]
     for i, (path, length) in enumerate(zip(orbits, lengths.tolist(), strict=True)):
@@ -96,9 +105,9 @@ def follow_all(
     notes = [*reasons, *_orbit_notes(orbits)]
     if torch.linalg.matrix_rank(given.h) >= moving(controls.displacement, controls.tolerance):
         notes.append(Diagnosis.CONTROLS_INSIDE_SPAN())
-    along = partial(curve, question, points=options.points, fraction=options.fraction)
     ends = [path.longest * length for path, length in zip(orbits, lengths.tolist(), strict=True)]
     random = controls.followed(question, options, ends)
+    measured = {"points": options.points, "fraction": options.fraction}
     curves = []
     for i, (path, length) in enumerate(zip(orbits, lengths.tolist(), strict=True)):
         one = given.rows(slice(i, i + 1))
@@ -110,16 +119,17 @@ def follow_all(
             predicted_floor=float(floors[i]),
             analysed=None if options.known is None else options.known.samples,
         )
-        curves.append(along(one, random.scaled(length), path, curvature=start))
+        found = curve(question, one, random.scaled(length), path, curvature=start, **measured)
+        curves.append(found)
     elements = None
     if group and len(given.h) > 1:
         mix = random_elements(given.h, controls.displacement, options.controls, options.seed)
-        mixed = Directions(mix @ given.h, None if given.k is None else mix @ given.k)
+        mixed = given.map(lambda rows: mix @ rows)
         ratios = lengths / torch.tensor([path.speed for path in orbits], dtype=torch.float64)
         unit = float(ratios.mean()) * question.spread
         end = min(path.longest * path.speed for path in orbits) / question.spread
         way = Orbit(question.spread, end, both_ways=False)
-        elements = along(mixed.scaled(unit), random.scaled(unit), way)
+        elements = curve(question, mixed.scaled(unit), random.scaled(unit), way, **measured)
     return tuple(curves), elements, tuple(notes)
 
 
@@ -133,13 +143,27 @@ def follow_others(
         return ()
 
 
-def _partners(
-    question: Question, known: Symmetries | None, h: Float[Tensor, "m g"]
-) -> Float[Tensor, "m p"] | None:
-    """Output directions that fit input directions best; None for invariance."""
-    if question.output_action is None or known is None:
-        return best_partners(question, h)
-    return known.accumulated.partners(h)
+def expected_evaluations(
+    question: Question, generators: int, others: int, options: CurveOptions
+) -> int:
+    """Most samples that the model evaluates: all motions both ways, and no curve that fails early.
+
+    Args:
+        question: the model and its samples.
+        generators: number of generators.
+        others: number of further motions.
+        options: how curves are measured.
+    """
+    points, controls, samples = options.points, options.controls, len(question.x)
+    curves, group = generators + others, generators > 1
+    again = 1 if question.resamples else 0  # there and back
+    if not at_selected_times(question, options.effort):
+        each = CURVATURE_MOTIONS + 2 * points * (1 + controls + again)
+        return samples * (curves * each + group * points * controls * (2 + again))
+    share = -(-samples // shares(samples))
+    each = CURVATURE_MOTIONS + (2 + again) * points
+    elements = group * points * (3 + again)  # every sample is moved by two elements, at most three
+    return samples * (curves * each + elements) + share * controls * PROFILE_EVALUATIONS
 
 
 def random_controls(question: Question, options: CurveOptions) -> Controls:
@@ -154,7 +178,7 @@ def random_controls(question: Question, options: CurveOptions) -> Controls:
         noise = action.rounding_motion(torch.float64, square, tuple(x.shape[1:]))
         displacement = replace(action.displacement(action.moment(x).cpu(), len(x)), noise=noise)
     h = random_directions(displacement, options.controls, tolerance, options.seed)
-    return Controls(displacement, tolerance, Directions(h, _partners(question, known, h)))
+    return Controls(displacement, tolerance, Directions(h, partners(question, h, known)))
 
 
 def _moves(h: Float[Tensor, " g"], speed: float, controls: Controls) -> bool:
@@ -251,15 +275,19 @@ def random_elements(
     return z / z.norm(dim=1, keepdim=True) @ (axes[:, independent] / squares[independent].sqrt()).mT
 
 
-def best_partners(question: Question, h: Float[Tensor, "m g"]) -> Float[Tensor, "m p"] | None:
+def partners(
+    question: Question, h: Float[Tensor, "m g"], known: Symmetries | None = None
+) -> Float[Tensor, "m p"] | None:
     """Output directions that fit input directions of unit speed best; None for invariance.
 
-    They are fitted by least squares on small motions. With any other output direction, a control
-    would look worse than it is.
+    Those of an analysis, or fitted by least squares on small motions. With any other output direction,
+    a control would look worse than it is.
     """
     action = question.output_action
     if action is None:
         return None
+    if known is not None:
+        return known.accumulated.partners(h)
     y = question.y.reshape(len(question.y), *question.model.output_shape)
     step = question.eps ** (1 / 3) * question.spread
     inverse = torch.linalg.pinv(action.displacement(action.moment(y), 1).dense(), hermitian=True)

@@ -15,7 +15,7 @@ from liegg.results.symmetries import Symmetries
 MAX_READABLE, MAX_CANDIDATES = 12, 3
 """Readable generators that are followed, and candidates: those graded weak, or the nearest one."""
 
-PARALLEL = 1 - 1e-6
+SAME_MOTION_COSINE = 1 - 1e-6
 """Cosine from which on two generators are the same motion at another speed."""
 
 
@@ -59,7 +59,9 @@ def _readable(
     for matrix, text in list(zip(readable.generators, readable.words, strict=True))[:MAX_READABLE]:
         with suppress(ArgumentError):  # rounded entries may leave a restriction slightly
             row = action.coefficients(matrix[None].to(sym.coefficients))
-            if not bool(((sym.coefficients @ row.mT).abs() >= PARALLEL * row.norm()).any()):
+            if not bool(
+                ((sym.coefficients @ row.mT).abs() >= SAME_MOTION_COSINE * row.norm()).any()
+            ):
                 rows.append(row)
                 words.append(text)
     return torch.cat(rows), tuple(words)

@@ -1,5 +1,6 @@
 """Finite motions of samples, and how much they change the output."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -11,7 +12,6 @@ from torch import Tensor
 from liegg._utils.device import layout
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
-from liegg.discovery.verification.meter import Meter
 from liegg.inputs.model import Model
 from liegg.inputs.pieces import BATCH_ELEMENTS, BATCH_SIZE
 from liegg.inputs.task import SIGNALS, read_outputs
@@ -27,6 +27,31 @@ OUTPUT_UNITS = 100.0
 """Rounding units of the model's dtype, relative to its outputs, that a change may be off by."""
 
 
+@dataclass
+class Meter:
+    """Counts samples that a model evaluates, and reports them.
+
+    Attributes:
+        report: called with `done` and `total`; None for nothing.
+        total: evaluations expected, at least 1.
+        done: evaluations so far, at most `total`.
+    """
+
+    report: Callable[[int, int], object] | None = None
+    total: int = 1
+    done: int = 0
+
+    def advance(self, count: int) -> None:
+        """Count evaluations."""
+        self.done = min(self.done + count, self.total)
+        if self.report is not None:
+            self.report(self.done, self.total)
+
+    def finish(self) -> None:
+        """Report the end."""
+        self.advance(self.total)
+
+
 class Directions(NamedTuple):
     """Coefficients of motions, one per row.
 
@@ -38,22 +63,21 @@ class Directions(NamedTuple):
     h: Float[Tensor, "m g"]
     k: Float[Tensor, "m p"] | None
 
+    def map(self, function: Callable[[Tensor], Tensor]) -> "Directions":
+        """A function of the coefficients of both."""
+        return Directions(function(self.h), None if self.k is None else function(self.k))
+
     def rows(self, some: slice | list[int] | Int[Tensor, " r"]) -> "Directions":
         """Some of the motions."""
-        return Directions(self.h[some], None if self.k is None else self.k[some])
+        return self.map(lambda part: part[some])
 
     def scaled(self, by: float) -> "Directions":
         """Every motion times a number."""
-        return Directions(self.h * by, None if self.k is None else self.k * by)
+        return self.map(lambda part: part * by)
 
-    def times(self, by: Float[Tensor, " m"]) -> "Directions":
-        """Every motion times a number of its own."""
-        return Directions(self.h * by[:, None], None if self.k is None else self.k * by[:, None])
-
-    def along(self, times: Float[Tensor, " t"]) -> "Directions":
-        """All motions at all times, time after time within a motion."""
-        motions = lambda part: (times[:, None] * part[:, None]).flatten(0, 1)  # noqa: E731
-        return Directions(motions(self.h), None if self.k is None else motions(self.k))
+    def along(self, times: Float[Tensor, "*m t"]) -> "Directions":
+        """All motions at all times, or each at times of its own; time after time within a motion."""
+        return self.map(lambda part: (times[..., None] * part[:, None]).flatten(0, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +161,9 @@ class Question:
         return min(BATCH_ELEMENTS, CPU_ELEMENTS) if self.x.device.type == "cpu" else BATCH_ELEMENTS
 
     def share(self, which: int, of: int) -> "Question":
-        """The same question about every `of`-th sample; f(x) is not evaluated again."""
+        """The same question about every `of`-th sample; f(x) is not evaluated again, and its variance is that of all samples."""
         one = replace(self, x=self.x[which::of], classes=self.has_classes)
-        one.__dict__["complete"] = self.complete[which::of]
+        one.__dict__.update(complete=self.complete[which::of], variance=self.variance)
         return one
 
     @property
@@ -174,17 +198,29 @@ class Question:
 
     def outputs(self, h: Float[Tensor, "m g"], part: slice) -> Float[Tensor, "m b c"]:
         """Outputs of some samples after every motion."""
-        return self.taken(self.complete_outputs(h, part), part)
+        return self.taken(torch.cat([complete for _, _, complete in self.moved(h, part)]), part)
 
-    def complete_outputs(self, h: Float[Tensor, "m g"], part: slice) -> Float[Tensor, "m b k"]:
-        """Complete outputs of some samples after every motion."""
+    def moved(
+        self, h: Float[Tensor, "m g"], part: slice
+    ) -> Iterator[tuple[slice, Float[Tensor, "r b ..."], Float[Tensor, "r b k"]]]:
+        """Move some samples, by as many motions at a time as fit into memory.
+
+        Yields:
+            Which motions these are, the samples after each of them, and their complete outputs.
+        """
         x = self.x[part].double()
-        at_once = max(1, min(BATCH_SIZE // len(x), self.capacity // x.numel()))
-        found = []
-        for some in h.split(at_once):
-            moved = self.action.act_all(some, x)
-            found.append(self.reply(moved.flatten(0, 1)).unflatten(0, moved.shape[:2]))
-        return torch.cat(found)
+        room = min(BATCH_SIZE // len(x), self.capacity // x.numel())
+        room = max(1, min(room, BATCH_ELEMENTS // max(1, self.complete[part].numel())))
+        for start in range(0, len(h), room):
+            rows = slice(start, start + room)
+            ends = self.action.act_all(h[rows], x)
+            yield rows, ends, self.reply(ends.flatten(0, 1)).unflatten(0, ends.shape[:2])
+
+    def squares(
+        self, complete: Float[Tensor, "r b k"], k: Float[Tensor, "r p"] | None, part: slice
+    ) -> Float[Tensor, "r b"]:
+        """Squared distance of the outputs of some samples from their targets after every motion."""
+        return (self.taken(complete, part) - self.targets(k, part)).square().sum(2)
 
     def reply(self, moved: Float[Tensor, "b ..."]) -> Float[Tensor, "b k"]:
         """Complete outputs of moved samples, given to the model in the dtype and layout of the samples."""
@@ -199,8 +235,8 @@ class Question:
             return complete
         return self.model.target(complete, self.complete[part].argmax(1))
 
-    def targets(self, k: Float[Tensor, "m p"] | None, part: slice) -> Float[Tensor, "m b c"]:
-        """Targets of the outputs of some samples after every motion."""
+    def targets(self, k: Float[Tensor, "m p"] | None, part: slice) -> Float[Tensor, "_ b c"]:
+        """Targets of the outputs of some samples after every motion; the same for all if outputs stay."""
         y = self.y[part]
         if self.output_action is None or k is None:
             return y[None]
@@ -208,29 +244,23 @@ class Question:
         return torch.stack([self.output_action.act(row, shaped).reshape(y.shape) for row in k])
 
 
-def changes(
-    question: Question, motions: Directions
-) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"] | None]:
+def changes(question: Question, motions: Directions) -> Float[Tensor, "2 m"]:
     """What every motion does to the output.
 
     Returns:
-        The mean squared distance from the target, infinite where an output is not finite; and the
-        share of samples for which another one of the complete outputs is the largest; None if outputs
-        are no classes.
+        The mean squared distance from the target over the variance, infinite where an output is not
+        finite; and the share of samples for which another one of the complete outputs is the largest,
+        which has a meaning if outputs are classes.
     """
-    squared, others = torch.zeros(2, len(motions.h), dtype=torch.float64, device=question.y.device)
+    totals = torch.zeros(2, len(motions.h), dtype=torch.float64, device=question.y.device)
     for part in question.parts:
-        before = question.complete[part]
-        some = max(1, BATCH_ELEMENTS // before.numel())  # motions whose outputs fit into memory
-        for start in range(0, len(motions.h), some):
-            rows = slice(start, start + some)
-            h, k = motions.rows(rows)
-            complete = question.complete_outputs(h, part)
-            moved = question.taken(complete, part)
-            squared[rows] += (moved - question.targets(k, part)).square().sum((1, 2))
-            others[rows] += (complete.argmax(2) != before.argmax(1)).sum(1)
-    mean = (squared / len(question.x)).nan_to_num(nan=torch.inf, posinf=torch.inf)
-    return mean, others / len(question.x) if question.has_classes else None
+        before = question.complete[part].argmax(1)
+        for rows, _, complete in question.moved(motions.h, part):
+            totals[0, rows] += question.squares(complete, motions.rows(rows).k, part).sum(1)
+            totals[1, rows] += (complete.argmax(2) != before).sum(1)
+    change, others = totals.cpu() / len(question.x)
+    change = (change / question.variance).nan_to_num(nan=torch.inf, posinf=torch.inf)
+    return torch.stack([change, others])
 
 
 def there_and_back(question: Question, motions: Directions) -> Float[Tensor, " m"]:

@@ -11,7 +11,7 @@ from liegg.discovery.verification.measure import Directions, Question, changes, 
 
 Effort = Literal["auto", "full"]
 
-LARGE_SAMPLE = 512
+SELECTED_TIMES_SIZE = 512
 """Numbers per sample from which on motions are measured at selected times: images of 23 x 23 pixels."""
 
 SKIP = 3
@@ -31,7 +31,7 @@ MIN_SHARE, MAX_SHARES = 16, 8
 
 def at_selected_times(question: Question, effort: Effort) -> bool:
     """Whether motions are measured at selected times: for large samples, unless all were asked for."""
-    return effort == "auto" and question.x[0].numel() >= LARGE_SAMPLE
+    return effort == "auto" and question.x[0].numel() >= SELECTED_TIMES_SIZE
 
 
 def shares(samples: int) -> int:
@@ -50,13 +50,11 @@ class Profile(NamedTuple):
 
     Attributes:
         times: ascending.
-        change: `r` of each direction at each time.
-        classes: share of samples in another class; None if there are no classes.
+        values: `changes` of each direction at each time.
     """
 
     times: Float[Tensor, " t"]
-    change: Float[Tensor, "m t"]
-    classes: Float[Tensor, "m t"] | None
+    values: Float[Tensor, "2 m t"]
 
     def reaches(self, end: float) -> bool:
         """Whether it was measured that far, up to a tenth."""
@@ -66,51 +64,41 @@ class Profile(NamedTuple):
         """The same directions, each times a number."""
         return self._replace(times=self.times / by)
 
-    def at(
-        self, times: Float[Tensor, " t"]
-    ) -> tuple[Float[Tensor, "m t"], Float[Tensor, "m t"] | None]:
-        """Change and changed classes at other times."""
-        change = between(self.times, self.change, times)
-        return change, None if self.classes is None else between(self.times, self.classes, times)
+    def at(self, times: Float[Tensor, " t"]) -> Float[Tensor, "2 m t"]:
+        """`changes` of each direction at other times."""
+        return between(self.times, self.values, times)
 
 
 def between(
-    known: Float[Tensor, " k"], values: Float[Tensor, "m k"], times: Float[Tensor, " t"]
-) -> Float[Tensor, "m t"]:
+    known: Float[Tensor, " k"], values: Float[Tensor, "*m k"], times: Float[Tensor, " t"]
+) -> Float[Tensor, "*m t"]:
     """Values at other times: their root is interpolated linearly, from 0 at the start, constant beyond the end.
 
     >>> t = torch.tensor([1.0, 3.0], dtype=torch.float64)
     >>> between(t, t[None] ** 2, torch.tensor([0.5, 2.0, 4.0], dtype=torch.float64)).tolist()
     [[0.25, 4.0, 9.0]]
     """
-    zero = torch.zeros(1, dtype=known.dtype)
-    known = torch.cat([zero, known])
-    roots = torch.cat([zero.expand(len(values), 1), values.sqrt()], dim=1)
+    known = torch.cat([known.new_zeros(1), known])
+    roots = torch.nn.functional.pad(values.sqrt(), (1, 0))
     inside = times.clamp(max=float(known[-1])).contiguous()
     right = torch.searchsorted(known, inside).clamp(1, len(known) - 1)
     weight = (inside - known[right - 1]) / (known[right] - known[right - 1])
-    low, high = roots[:, right - 1], roots[:, right]
-    # Infinite from the first infinite value on, where 0 times infinity is no number.
+    low, high = roots[..., right - 1], roots[..., right]
+    # Infinite from the first infinite value on, where 0 times infinity is NaN.
     root = torch.where(weight == 1, high, low + weight * (high - low))
     return root.square().nan_to_num(nan=torch.inf, posinf=torch.inf)
 
 
 def measure_shares(
     question: Question, motions: Directions, owners: list[int], of: int
-) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"] | None]:
-    """As `changes` over the variance, where each motion moves the share of the samples of its owner."""
-    change = torch.zeros(len(motions.h), dtype=torch.float64)
-    classes = torch.zeros_like(change)
-    has_classes = False
+) -> Float[Tensor, "2 m"]:
+    """As `changes`, where each motion moves the share of the samples of its owner."""
+    values = torch.zeros(2, len(motions.h), dtype=torch.float64)
     for which in range(of):
         rows = [i for i, owner in enumerate(owners) if owner % of == which]
         if rows:
-            part = question.share(which, of)
-            squared, others = changes(part, motions.rows(rows))
-            change[rows] = squared.cpu() / question.variance
-            has_classes = others is not None
-            classes[rows] = 0.0 if others is None else others.cpu()
-    return change, classes if has_classes else None
+            values[:, rows] = changes(question.share(which, of), motions.rows(rows))
+    return values
 
 
 def profile(
@@ -133,18 +121,16 @@ def profile(
     known = torch.zeros(values.shape[1:], dtype=torch.bool)
     wanted = known.clone()
     wanted[:, (PROFILE_POINTS - 1) % PROFILE_SKIP :: PROFILE_SKIP] = True
-    has_classes = False
     while bool(wanted.any()):
         rows, columns = wanted.nonzero().unbind(1)
-        there = directions.rows(rows).times(times[columns])
+        there = directions.rows(rows).along(times[columns][:, None])
         of = shares(len(question.x))
-        change, classes = measure_shares(question, there, rows.tolist(), of)
-        values[0, rows, columns], has_classes = change, classes is not None
-        values[1, rows, columns] = 0.0 if classes is None else classes
+        values[:, rows, columns] = measure_shares(question, there, rows.tolist(), of)
         known = known | wanted
         wanted = _middles(known, values[0], fraction)
-    change, classes = (_filled(times, one, known) for one in values)
-    return Profile(times, change, classes if has_classes else None)
+    pairs = enumerate(known)
+    filled = [between(times[some], values[:, row, some], times) for row, some in pairs]
+    return Profile(times, torch.stack(filled, dim=1))
 
 
 def _middles(
@@ -162,27 +148,17 @@ def _middles(
     return wanted
 
 
-def _filled(
-    times: Float[Tensor, " t"], values: Float[Tensor, "m t"], known: Bool[Tensor, "m t"]
-) -> Float[Tensor, "m t"]:
-    """Values at all times from the known ones."""
-    rows = zip(values, known, strict=True)
-    return torch.cat([between(times[some], row[None, some], times) for row, some in rows])
-
-
 class Followed(NamedTuple):
     """What a motion does to the output, the mean of several motions.
 
     Attributes:
         times: ascending, all measured.
-        change: `r`, of both senses the larger.
-        classes: the same for the share of samples in another class; None if there are no classes.
+        values: `changes`, of both senses the larger.
         resampling: half of what moving there and back changes; None if nothing interpolates.
     """
 
     times: Float[Tensor, " t"]
-    change: Float[Tensor, " t"]
-    classes: Float[Tensor, " t"] | None
+    values: Float[Tensor, "2 t"]
     resampling: Float[Tensor, " t"] | None
 
 
@@ -209,16 +185,11 @@ def follow_selected(
     wanted[(len(times) - 1) % SKIP :: SKIP] = True
     first_columns = wanted
     values = torch.full((2, len(times)), torch.nan, dtype=torch.float64)
-    has_classes = False
     while bool(wanted.any()):
         there = motions.along((signs[:, None] * times[wanted]).flatten())
         owners = [i for i in range(count) for _ in range(len(there.h) // count)]
-        change, classes = measure_shares(question, there, owners, of)
-        has_classes = classes is not None
-        for row, found in enumerate((change, classes)):
-            if found is not None:
-                larger = found.reshape(count, len(signs), -1).amax(1)
-                values[row, wanted] = larger.mean(0)
+        found = measure_shares(question, there, owners, of).reshape(2, count, len(signs), -1)
+        values[:, wanted] = found.amax(2).mean(1)
         known = known | wanted
         wanted = _before_failure(known, values[0], small, fraction)
     resampling = None
@@ -226,8 +197,7 @@ def follow_selected(
         columns = first_columns & (torch.arange(len(times)) >= small - 1)
         resampling = _resampling(question, motions, times[columns], of)
         resampling = between(times[columns], resampling[None], times[known])[0]
-    change, classes = values[:, known]
-    return Followed(times[known], change, classes if has_classes else None, resampling)
+    return Followed(times[known], values[:, known], resampling)
 
 
 def _before_failure(

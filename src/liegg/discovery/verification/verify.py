@@ -15,13 +15,13 @@ from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.one_at_a_time import one_at_a_time
-from liegg._utils.random import seeded
 from liegg.actions import Action, MatrixAction
-from liegg.discovery.inner import Asked, at_inner_point
-from liegg.discovery.structured import as_inputs
-from liegg.discovery.verification.evaluations import expected_evaluations
+from liegg.discovery.inner import Asked
+from liegg.discovery.structured import Inputs
+from liegg.discovery.verification.evaluating import evaluating, first_samples
 from liegg.discovery.verification.follow import (
     CurveOptions,
+    expected_evaluations,
     follow_all,
     follow_others,
     random_controls,
@@ -31,14 +31,13 @@ from liegg.discovery.verification.measure import (
     CONSTANT,
     OUTPUT_UNITS,
     Directions,
+    Meter,
     Question,
     summed,
 )
-from liegg.discovery.verification.meter import Meter
 from liegg.discovery.verification.selected_times import Effort, at_selected_times, shares
-from liegg.inputs.batches import Batches, Data, as_batches
-from liegg.inputs.foreign.recognise import for_data
-from liegg.inputs.model import Model, eval_view, with_input_dtype
+from liegg.inputs.batches import Data, as_batches
+from liegg.inputs.model import Model
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import Part, asked_part, part_of, part_words
 from liegg.inputs.probed import in_dtype_of, probed
@@ -46,7 +45,7 @@ from liegg.inputs.target import Target
 from liegg.inputs.task import Task
 from liegg.polarization.output_fit import fitted_output_action
 from liegg.results.symmetries import Symmetries
-from liegg.results.verification import Curve, Verification
+from liegg.results.verification import Verification
 
 LARGEST_COUNT = 100_000
 """Most samples, points and controls."""
@@ -133,8 +132,9 @@ def verify(
     part = asked_part(output, target, equivariance=output_action is not None, at=at)
     part = part if known is None else part_of(known.settings, part)
     given = _directions_of(sym, action, output_action, generators, output_generators)
-    beside = others_of(known) if known is not None and generators is None else None
-    others = beside if beside is not None and beside.words else None
+    others = Others(given.h[:0], ())
+    if known is not None and generators is None:
+        others = others_of(known)
     nothing = Diagnosis.NOTHING_TO_VERIFY if generators is None else Diagnosis.NO_GENERATOR_GIVEN
     result = Verification(
         curves=(),
@@ -150,21 +150,15 @@ def verify(
         notes=(nothing(),),
         of_symmetries=known is not None and generators is None,
     )
-    if not len(given.h) and others is None:
+    if not len(given.h) and not others.words:
         return result
-    here = at_inner_point(Asked(model, data, action, call), part.at, seed=seed)
-    given_inputs = as_inputs(here.model, here.data, here.action, call=here.call, seed=seed)
-    action = given_inputs.action
-    with (
-        seeded(seed),
-        torch.inference_mode(False),
-        torch.no_grad(),
-        eval_view(for_data(given_inputs.model, given_inputs.data)) as function,
-    ):
+    if task == "auto" and known is not None:
+        task = known.settings.get("task", "auto")
+    with evaluating(Asked(model, data, action, call), part.at, seed=seed) as (function, inputs):
         question = replace(
-            _question(function, given_inputs.data, samples, known, part, action, output_action),
+            _question(function, inputs, samples, known, part, output_action),
             meter=Meter(progress),
-            **_classes(task, known),
+            classes=None if task == "auto" else task == "classes",
         )
         result = replace(
             result,
@@ -174,67 +168,60 @@ def verify(
             model=question.model.name,
             subject=part_words(part.settings(), question.model.name),
         )
-        further = ()
         if question.variance <= (CONSTANT * question.eps) ** 2 * question.output_square:
             result = replace(result, notes=(Diagnosis.CONSTANT_HELD_OUT_OUTPUT(),))
         else:
-            result, further = _followed(question, given, others, options, result)
-            rounding = (OUTPUT_UNITS * question.eps) ** 2 * question.output_square
-            floor = max(rounding / question.variance, question.eps)
-            result = replace(result, floor=floor)
+            result = _followed(question, given, others, options, result)
         question.meter.finish()
-    result = replace(result, notes=(*question.model.notes, *result.notes))
-    if others is None or not further:
-        return result
-    rows = others.coefficients
-    generators = action.matrices(rows) if isinstance(action, MatrixAction) else rows
-    return replace(result, others=further, other_words=others.words, other_generators=generators)
+    return replace(result, notes=(*question.model.notes, *result.notes))
 
 
 def _followed(
     question: Question,
     given: Directions,
-    others: Others | None,
+    others: Others,
     options: CurveOptions,
     result: Verification,
-) -> tuple[Verification, tuple[Curve, ...]]:
-    """The result with all curves of the generators, and the curves of further motions."""
-    count = 0 if others is None else len(others.coefficients)
-    question.meter.total = expected_evaluations(question, len(given.h), count, options)
+) -> Verification:
+    """The result with all curves of the generators and of further motions."""
+    total = expected_evaluations(question, len(given.h), len(others.words), options)
+    question.meter.total = total
     random = random_controls(question, options)
+    rounding = (OUTPUT_UNITS * question.eps) ** 2 * question.output_square
+    result = replace(result, floor=max(rounding / question.variance, question.eps))
     if len(given.h):
         curves, group, notes = follow_all(question, given, options, random)
         result = replace(result, curves=curves, group=group, notes=notes)
-    further = ()
-    if others is not None:
-        further = follow_others(question, others.coefficients, options, random)
+    if others.words:
+        rows, words = others
+        generators = rows
+        if isinstance(question.action, MatrixAction):
+            generators = question.action.matrices(rows)
+        if further := follow_others(question, rows, options, random):
+            result = replace(result, others=further, other_words=words, other_generators=generators)
     if at_selected_times(question, options.effort):
         share = math.ceil(len(question.x) / shares(len(question.x)))
         note = Diagnosis.SELECTED_TIMES(numbers=question.x[0].numel(), share=share)
         result = replace(result, notes=(*result.notes, note))
-    return result, further
-
-
-def _classes(task: Task, known: Symmetries | None) -> dict[str, bool | None]:
-    """Whether the largest of several outputs is a prediction: as given, as in the result, or to be found out."""
-    if task == "auto" and known is not None:
-        task = known.settings.get("task", "auto")
-    return {"classes": None if task == "auto" else task == "classes"}
+    return result
 
 
 def _question(
     function: Model,
-    data: Data,
+    inputs: Inputs,
     samples: int,
     known: Symmetries | None,
     part: Part,
-    action: Action,
     output_action: Action | None,
 ) -> Question:
     """The probed model with the samples that are moved."""
-    function = with_input_dtype(function, as_batches(data))
-    batches = replace(as_batches(data), size=samples).prepared(function.dtype, function.device)
-    x = _read(batches, samples)
+    action, batches = inputs.action, replace(as_batches(inputs.data), size=samples)
+    with closing(iter(batches.prepared(function.dtype, function.device))) as iterator:
+        x = first_samples(iterator, samples)
+    if len(x) < 2:
+        raise ArgumentError(
+            f"the data holds {len(x)} sample; a variance needs 2 or more, and a reliable one about 100."
+        )
     shape = tuple(x.shape[1:])
     action.check(shape)
     analysed = None if known is None else known.settings.get("sample")
@@ -244,7 +231,8 @@ def _question(
             "samples of that shape."
         )
     dtype = function.dtype
-    function = probed(function, x, part, finite=_was_finite(known))
+    finite = known is not None and known.settings["route"] == "finite"
+    function = probed(function, x, part, finite=finite)
     x = in_dtype_of(x, function, dtype)
     output_action = fitted_output_action(output_action, action, function)
     if known is not None and known.settings["outputs"] == "sum":  # the analysis was about the sum
@@ -258,29 +246,9 @@ def _question(
     return question
 
 
-def _was_finite(known: Symmetries | None) -> bool:
-    """Whether a result was found by finite differences: its model need not have derivatives."""
-    return known is not None and known.settings["route"] == "finite"
-
-
-def _read(batches: Batches, samples: int) -> Float[Tensor, "n ..."]:
-    """The first samples, at least two."""
-    parts, count = [], 0
-    with closing(iter(batches)) as left:
-        for batch in left:
-            parts.append(batch[: samples - count])
-            count += len(parts[-1])
-            if count == samples:
-                break
-    if count < 2:
-        raise ArgumentError(
-            f"the data holds {count} sample; a variance needs 2 or more, and a reliable one about "
-            "100."
-        )
-    return torch.cat(parts)
-
-
-def _actions_of(sym: Any, output_action: Any) -> tuple[Action, Action | None]:
+def _actions_of(
+    sym: Symmetries | Action, output_action: Action | None
+) -> tuple[Action, Action | None]:
     """The actions on input and output."""
     if isinstance(sym, Symmetries):
         if output_action is not None:
@@ -289,12 +257,6 @@ def _actions_of(sym: Any, output_action: Any) -> tuple[Action, Action | None]:
                 "Leave it out."
             )
         return sym.action, sym.output_action
-    if not isinstance(sym, Action) or not isinstance(output_action, Action | None):
-        raise ArgumentError(
-            f"sym is a {type(sym).__name__}; expected a result of liegg.discover(), or an action with "
-            "generators, for example verify(model, data, liegg.Linear(3), liegg.so(3)). "
-            "output_action must be an action too."
-        )
     return sym, output_action
 
 
@@ -316,10 +278,7 @@ def _directions_of(
                 "an action was given without generators: pass those to verify, for example "
                 "liegg.so(3)."
             )
-        return Directions(
-            sym.coefficients,
-            None if sym.output_action is None else sym.accumulated.partners(sym.coefficients),
-        )
+        return Directions(sym.coefficients, sym.accumulated.partners(sym.coefficients))
     h = action.as_coefficients(generators).detach().to("cpu", torch.float64)
     if output_generators is None or output_action is None:
         return Directions(h, None)

@@ -63,13 +63,13 @@ NOTHING = {
 }
 
 
-@pytest.mark.parametrize("name", NOTHING)
-def test_layers_that_add_nothing(name):
-    layer, about, size, action = NOTHING[name]
-    found = one(layer, about, size, action)
-    assert found.exact
-    assert max(found.total, found.added, found.interior, found.resampling) < 1e-20
-    assert found.effect == found.weight == 0
+def test_layers_that_add_nothing():
+    for name in NOTHING:
+        layer, about, size, action = NOTHING[name]
+        found = one(layer, about, size, action)
+        assert found.exact
+        assert max(found.total, found.added, found.interior, found.resampling) < 1e-20
+        assert found.effect == found.weight == 0
 
 
 def test_zero_padding_adds_an_error_at_the_border_alone():
@@ -281,9 +281,8 @@ def test_flat_samples_with_their_shape():
         liegg.layer_errors(model, x, AFFINE, "shift")
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
+def test_refusals():
+    for options, message in [
         ({"about": "brightness"}, "does not move places"),
         ({"about": ("rotation", "shift")}, "one motion at a time"),
         ({"about": "rotatoin"}, "Did you mean 'rotation'"),
@@ -297,12 +296,10 @@ def test_flat_samples_with_their_shape():
         ({"action": liegg.Linear(3)}, "expects"),
         ({"model": torch.relu}, "needs an nn.Module"),
         ({"batch_size": 4}, "has no argument"),
-    ],
-)
-def test_refusals(options, message):
-    given = {"model": nn.Sequential(nn.ReLU()).double(), "data": images(), "action": AFFINE}
-    with pytest.raises((ArgumentError, ShapeError), match=message):
-        liegg.layer_errors(**(given | options))
+    ]:
+        given = {"model": nn.Sequential(nn.ReLU()).double(), "data": images(), "action": AFFINE}
+        with pytest.raises((ArgumentError, ShapeError), match=message):
+            liegg.layer_errors(**(given | options))
 
 
 class Noise(nn.Module):

@@ -9,15 +9,32 @@ from torch import Tensor
 
 from liegg.actions.grid.pixel_motion import PixelMotion
 from liegg.discovery.layers.errors.measure import Part, run
-from liegg.discovery.layers.errors.watch import Passage, watching
-from liegg.discovery.layers.hooks import Network
+from liegg.discovery.layers.hooks import Network, Passage, watching
+
+
+class Subject(NamedTuple):
+    """A network with the samples on which its layers are measured.
+
+    Attributes:
+        network: the network.
+        x: the samples.
+        floor: error, relative to a variance, that counts as none.
+        y: outputs of the samples, flattened; None if effects are not measured.
+        classes: whether the largest output is a prediction.
+    """
+
+    network: Network
+    x: Float[Tensor, "n ..."]
+    floor: float
+    y: Float[Tensor, "n k"] | None = None
+    classes: bool = False
 
 
 class Effect(NamedTuple):
     """What the error of a layer does to the output of the network.
 
     Attributes:
-        change: mean squared change of the output, relative to its variance.
+        change: mean squared change of the output, relative to its variance; NaN if it is not measured.
         changed: share of predictions that change; NaN without classes.
     """
 
@@ -25,28 +42,23 @@ class Effect(NamedTuple):
     changed: float
 
 
-def effect(
-    network: Network,
-    x: Float[Tensor, "n ..."],
-    y: Float[Tensor, "n k"],
-    part: Part,
-    motion: PixelMotion,
-    *,
-    classes: bool,
-) -> Effect:
+def effect(subject: Subject, part: Part, motion: PixelMotion, added: float) -> Effect:
     r"""Add $g^{-1}(l(gu) - g\,l(u))$ to the output of one layer, and see what changes at that of the network.
 
     The samples themselves do not move, and all other layers are as they were, so that the change is
     due to this layer alone. Where nothing is interpolated, the layer returns $g^{-1} l(gu)$.
 
     Args:
-        network: the network.
-        x: samples.
-        y: outputs of the network for them, flattened.
+        subject: the network and its samples.
         part: the layer.
         motion: the motion.
-        classes: whether the largest output is a prediction.
+        added: error that the layer adds; nothing is done if it is below the floor.
     """
+    y = subject.y
+    if y is None:
+        return Effect(math.nan, math.nan)
+    if added <= subject.floor:
+        return Effect(0.0, 0.0 if subject.classes else math.nan)
 
     def visit(passage: Passage) -> Tensor | None:
         if passage.name != part.layer.name:
@@ -58,12 +70,14 @@ def effect(
         broken = own + part.after.move(back, error)
         return _where(part.regions(back).counted, broken, own, part)
 
-    with watching(network, {part.layer.module}, visit):
-        broken = outputs(network, x)
+    with watching(subject.network, {part.layer.module}, visit):
+        broken = outputs(subject.network, subject.x)
     variance = float((y - y.mean(0)).square().sum(1).mean())
     change = float((broken - y).square().sum(1).mean())
-    changed = float((broken.argmax(1) != y.argmax(1)).double().mean()) if classes else math.nan
-    return Effect(change / variance if variance > 0 else 0.0, changed)
+    changed = float((broken.argmax(1) != y.argmax(1)).double().mean())
+    return Effect(
+        change / variance if variance > 0 else 0.0, changed if subject.classes else math.nan
+    )
 
 
 def outputs(network: Network, x: Float[Tensor, "n ..."]) -> Float[Tensor, "n k"]:

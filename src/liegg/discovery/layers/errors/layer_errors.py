@@ -18,7 +18,7 @@ from liegg.actions.grid.pixel_motion import PixelMotion, pixel_motion
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.about.questions import motions_asked
 from liegg.discovery.analyse import reading
-from liegg.discovery.layers.errors.effect import Effect, effect, outputs
+from liegg.discovery.layers.errors.effect import Effect, Subject, effect, outputs
 from liegg.discovery.layers.errors.measure import Local, Part, measure, run
 from liegg.discovery.layers.hooks import Network, network_of
 from liegg.discovery.layers.select import Layers, Selection, parse_selection, select_layers
@@ -36,7 +36,7 @@ QUARTER_TURN, OTHER_TURN = 90.0, 15.0
 ROUNDINGS = 16
 """Rounding units by which a layer may be off on a moved map."""
 
-NOTHING = 1e-9
+NO_ERROR = 1e-9
 """Error, relative to the variance, that counts as none in any precision."""
 
 
@@ -131,19 +131,11 @@ def layer_errors(
         with full_precision_products():
             length = _length(name, motion, size, tuple(action.staged(x[:1]).shape[2:]))
             moves = _moves(name, motion, action, length, x)
-            floor = _floor(network, x)
-            y, task_read = _read(network, x, request) if effects else (None, Reading(classes=False))
-            found = _measured(
-                network,
-                x,
-                moves,
-                selection,
-                action,
-                y=y,
-                classes=task_read.classes,
-                floor=floor,
-                progress=progress,
-            )
+            subject, task_note = Subject(network, x, _floor(network, x)), None
+            if effects:
+                y, read = _read(network, x, request)
+                subject, task_note = subject._replace(y=y, classes=read.classes), read.note
+            output, found, notes = _measured(subject, moves, selection, action, progress)
     return LayerErrors(
         motion=name,
         size=length,
@@ -151,10 +143,10 @@ def layer_errors(
         model=function.name,
         action=action,
         samples=len(x),
-        output=found[0],
-        layers=found[1],
-        floor=floor,
-        notes=(*function.notes, *found[2], *filter(None, [task_read.note])),
+        output=output,
+        layers=found,
+        floor=subject.floor,
+        notes=(*function.notes, *notes, *filter(None, [task_note])),
     )
 
 
@@ -206,18 +198,14 @@ def _moves(
 
 
 def _measured(
-    network: Network,
-    x: Float[Tensor, "n ..."],
+    subject: Subject,
     moves: Sequence[PixelMotion],
     selection: Selection,
     action: Action,
-    *,
-    y: Float[Tensor, "n k"] | None,
-    classes: bool,
-    floor: float,
     progress: Callable[[int, int], object] | None,
 ) -> tuple[float, tuple[LayerError, ...], tuple[Remark, ...]]:
     """Error of the output, errors of the layers, and notes."""
+    network, x = subject.network, subject.x
     calls, _ = trace(network, x, lambda call, module: selection.pick(call, module, network))
     chosen, notes = select_layers(calls, selection, network)
     leaves = frozenset(call.name for call in calls if call.leaf)
@@ -240,7 +228,7 @@ def _measured(
     for part in parts.values():
         each = [one.errors[part.layer.name] for one in runs]
         found = [
-            _effect(network, x, y, part, move, local, classes=classes, floor=floor)
+            effect(subject, part, move, local.added)
             for move, local in zip(moves, each, strict=True)
         ]
         layers.append(_record(part, each, found))
@@ -250,25 +238,6 @@ def _measured(
     border = [layer.name for layer in layers if layer.pads and math.isnan(layer.interior)]
     small = (Diagnosis.LAYERS_ALL_BORDER(layers=", ".join(border)),) if border else ()
     return output, tuple(layers), (*notes, *left_out.values(), *small)
-
-
-def _effect(
-    network: Network,
-    x: Float[Tensor, "n ..."],
-    y: Float[Tensor, "n k"] | None,
-    part: Part,
-    move: PixelMotion,
-    local: Local,
-    *,
-    classes: bool,
-    floor: float,
-) -> Effect:
-    """What the error of a layer does to the output; NaN if that was not asked, nothing without an error."""
-    if y is None:
-        return Effect(math.nan, math.nan)
-    if local.added <= floor:
-        return Effect(0.0, 0.0 if classes else math.nan)
-    return effect(network, x, y, part, move, classes=classes)
 
 
 def _read(
@@ -285,7 +254,7 @@ def _read(
 def _floor(network: Network, x: Float[Tensor, "n ..."]) -> float:
     """Error that rounding alone may cause, relative to a variance."""
     eps = torch.finfo(coarsest(x.dtype, network.arithmetic)).eps
-    return max(NOTHING, (ROUNDINGS * eps) ** 2)
+    return max(NO_ERROR, (ROUNDINGS * eps) ** 2)
 
 
 def _record(part: Part, each: Sequence[Local], effects: Sequence[Effect]) -> LayerError:

@@ -18,11 +18,9 @@ from torch import Tensor, nn
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import LieggError, ModelError, one_line
 from liegg.actions.grid.pixel_motion import PixelMotion
-from liegg.discovery.layers.errors.regions import Regions, regions
-from liegg.discovery.layers.errors.spaces import Space, Spaces
+from liegg.discovery.layers.errors.spaces import Regions, Space, Spaces, regions
 from liegg.discovery.layers.errors.traits import Traits, traits, without_stride
-from liegg.discovery.layers.errors.watch import Passage, watching
-from liegg.discovery.layers.hooks import Layer, Network, pick_tensor
+from liegg.discovery.layers.hooks import Layer, Network, Passage, pick_tensor, watching
 
 
 class Local(NamedTuple):

@@ -1,11 +1,13 @@
 """How a motion of the input moves the tensors inside a network: as feature maps, or not at all."""
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from liegg.actions.grid.pixel_motion import PixelMotion
+from liegg.actions.grid.pixel_motion import ON_PIXEL, PixelMotion, from_centre
 
 
 @dataclass(frozen=True)
@@ -45,25 +47,25 @@ class Space:
         return motion.inside(self.sides, self.pitch) if self.is_map else None
 
 
-@dataclass(frozen=True)
+@dataclass
 class Spaces:
-    """The spaces of a network: maps of equal sides have equal pitch.
+    """The spaces of a network, as its layers are met: maps of equal sides have equal pitch.
 
     Attributes:
         sample: shape of a sample.
         view: the same with channels first.
-        pitches: pitch of the maps that were met, by their sides; grows as layers are met.
-        latest: sides of the map that was met last, in a list of one.
+        pitches: pitch of the maps that were met, by their sides.
+        latest: sides of the map that was met last.
     """
 
     sample: tuple[int, ...]
     view: tuple[int, ...]
     pitches: dict[tuple[int, ...], tuple[float, ...]] = field(default_factory=dict)
-    latest: list[tuple[int, ...]] = field(default_factory=list)
+    latest: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        self.pitches[self.view[1:]] = (1.0,) * len(self.view[1:])
-        self.latest.append(self.view[1:])
+        self.latest = self.view[1:]
+        self.pitches[self.latest] = (1.0,) * len(self.latest)
 
     def of(
         self, shape: tuple[int, ...], before: Space | None = None, step: tuple[float, ...] = ()
@@ -84,12 +86,12 @@ class Spaces:
             return Space()
         sides = view[1:]
         if sides not in self.pitches:
-            old = self.latest[-1] if before is None or not before.is_map else before.sides
+            old = self.latest if before is None or not before.is_map else before.sides
             step = step or _ratios(old, sides)
             if not step:
                 return None
             self.pitches[sides] = tuple(p * s for p, s in zip(self.pitches[old], step, strict=True))
-        self.latest[:] = [sides]
+        self.latest = sides
         return Space(view, self.pitches[sides])
 
 
@@ -104,3 +106,53 @@ def _ratios(old: tuple[int, ...], new: tuple[int, ...]) -> tuple[float, ...]:
         for a, b in zip(old, new, strict=True)
     )
     return steps if len(set(steps)) == 1 else ()
+
+
+class Regions(NamedTuple):
+    """Pixels of the output of a layer; None for vectors.
+
+    Attributes:
+        counted: pixels whose content comes from inside the map.
+        interior: those of them that depend neither on padding nor on what lies beyond the border.
+    """
+
+    counted: Bool[Tensor, " p"] | None
+    interior: Bool[Tensor, " p"] | None
+
+
+def regions(motion: PixelMotion, before: Space, after: Space, reach: tuple[float, ...]) -> Regions:
+    """The regions of the moved output of a layer.
+
+    A pixel of the output sees a box of the input around its place. The box before the motion, the same
+    box moved, and the box around the place after the motion lie inside the input if the pixel is in the
+    interior.
+
+    Args:
+        motion: the motion.
+        before: space of the layer's input.
+        after: space of its output.
+        reach: half the sides of the box, in pixels of the input.
+    """
+    counted = after.inside(motion)
+    if counted is None or not before.is_map:
+        return Regions(counted, counted)
+    pitch = torch.tensor(before.pitch, dtype=torch.float64)
+    half = torch.tensor(reach or (0.0,) * len(pitch), dtype=torch.float64)
+    edge = (torch.tensor(before.sides, dtype=torch.float64) - 1) / 2
+    scale = torch.tensor(after.pitch, dtype=torch.float64) / pitch
+    places, back = from_centre(after.sides) * scale, motion.inverse()
+    sources = back.places(after.sides, after.pitch) * scale
+    if motion.border == "periodic" and motion.is_shift:
+        side = torch.tensor(before.sides, dtype=torch.float64)
+        sources = (sources + edge).remainder(side) - edge
+    linear = (torch.diag(1 / pitch) @ back.linear @ torch.diag(pitch)).abs()
+    moved = torch.maximum(half, linear @ half)
+    interior = _within(places, half, edge) & _within(sources, moved, edge)
+    return Regions(counted, counted & interior)
+
+
+def _within(
+    places: Float[Tensor, "p d"], half: Float[Tensor, " d"], edge: Float[Tensor, " d"]
+) -> Bool[Tensor, " p"]:
+    """Whether the boxes around places lie inside a grid."""
+    return (places.abs() + half <= edge + ON_PIXEL).all(1)

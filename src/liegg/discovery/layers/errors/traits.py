@@ -8,8 +8,6 @@ from torch.nn.modules import activation, batchnorm, conv, instancenorm, padding,
 
 from liegg.results.layer_errors import Cause, Role
 
-CONVOLUTIONS = (conv._ConvNd,)
-TRANSPOSED = (conv._ConvTransposeNd,)
 ADAPTIVE = (pooling._AdaptiveAvgPoolNd, pooling._AdaptiveMaxPoolNd)
 POOLINGS = (pooling._MaxPoolNd, pooling._AvgPoolNd, pooling._LPPoolNd, *ADAPTIVE)
 PADDINGS = (
@@ -58,7 +56,7 @@ def traits(module: nn.Module, dimension: int, *, leaf: bool = True) -> Traits:
         >>> traits(nn.Conv2d(1, 1, 3, stride=2, padding=1), 2)[:4]
         ('convolution', 'stride or pooling', True, (2.0, 2.0))
     """
-    if isinstance(module, CONVOLUTIONS):
+    if isinstance(module, conv._ConvNd):
         return _windowed(module, dimension, "convolution")
     if isinstance(module, ADAPTIVE):
         return Traits("pooling", "stride or pooling")
@@ -93,19 +91,18 @@ def _windowed(module: Any, dimension: int, role: Role) -> Traits:
     """A convolution or a pooling with a window."""
     kernel = _per_axis(module.kernel_size, dimension)
     stride = _per_axis(module.stride, dimension)
-    cause: Cause = "stride or pooling"
     if not kernel or not stride:  # it slides along other axes
         return Traits(role, "other")
-    if role == "convolution" and max(stride) == 1:
-        cause = "filters"
+    dense = role == "convolution" and max(stride) == 1
+    cause: Cause = "filters" if dense else "stride or pooling"
     dilation = _per_axis(getattr(module, "dilation", 1), dimension)
     reach = tuple(d * (k - 1) / 2 for d, k in zip(dilation, kernel, strict=True))
     around = getattr(module, "padding", 0)
-    pads = max(kernel) > 1 if around == "same" else around != "valid" and _any(around)
-    pads = pads or bool(getattr(module, "ceil_mode", False))
-    if isinstance(module, TRANSPOSED):
-        step = tuple(1 / s for s in stride)
-        return Traits(role, "stride or pooling" if max(stride) > 1 else cause, True, step, reach)
+    if isinstance(around, str):
+        around = around == "same" and max(kernel) > 1
+    pads = any(_per_axis(around, dimension)) or bool(getattr(module, "ceil_mode", False))
+    if isinstance(module, conv._ConvTransposeNd):
+        return Traits(role, cause, True, tuple(1 / s for s in stride), reach)
     return Traits(role, cause, pads, stride, reach)
 
 
@@ -113,7 +110,3 @@ def _per_axis(value: Any, axes: int) -> tuple[float, ...]:
     """One number per axis; empty if there are others."""
     values = tuple(value) if isinstance(value, tuple | list) else (value,) * axes
     return tuple(map(float, values)) if len(values) == axes else ()
-
-
-def _any(value: Any) -> bool:
-    return any(value) if isinstance(value, tuple | list) else bool(value)

@@ -16,6 +16,15 @@ from liegg.inputs.output_field import Field
 from liegg.results.group_symmetries import GroupSymmetries
 
 
+def default_tolerance(unit: float) -> float:
+    """Largest relative change of an exact model whose arithmetic has a rounding unit, with room to spare.
+
+    >>> [f"{default_tolerance(2.0**power):.1g}" for power in (-52, -23, -10, -7)]
+    ['5e-09', '0.0001', '0.01', '0.03']
+    """
+    return math.sqrt(unit) / 3
+
+
 def assert_elements(
     model: Any,
     data: Data,
@@ -33,7 +42,7 @@ def assert_elements(
         )
     action = action or _default_action(elements, copies)
     measured = element_effects(model, data, elements, action, output=output)
-    allowed = math.sqrt(measured.unit) / 3 if tolerance is None else tolerance
+    allowed = default_tolerance(measured.unit) if tolerance is None else tolerance
     for words, effect, distance in zip(
         measured.words, measured.effect.tolist(), measured.displacement.tolist(), strict=True
     ):

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Literal
 
 import torch
@@ -16,36 +17,57 @@ from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.analyse import reading
+from liegg.discovery.assertions.groups import Group, action_on, as_group, on_outputs
 from liegg.discovery.request import Request
 from liegg.discovery.run import Run
 from liegg.discovery.structured import as_inputs
-from liegg.inputs.batches import Data, as_batches
+from liegg.discovery.verification.evaluating import first_samples
+from liegg.inputs.batches import Data
 from liegg.inputs.model import Model
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import Part, with_part
 from liegg.inputs.probe import probe
 from liegg.polarization.output_fit import fitted_output_action
-from liegg.testing.groups import Group, action_for, as_group
 
 LARGEST_TURN, LARGEST_OTHER = math.pi, 0.5
 """Longest rotation, in radians, and longest motion of another kind but translations, in units of its generator."""
 
-LARGEST_SHIFT = 0.25
+LARGEST_PIXEL_SHIFT = 0.25
 """Longest shift of images, in units of half the shorter side: 4 pixels of 32."""
-
-ELEMENTS = 8
-"""Random elements of the group that are tried."""
 
 MOST_ELEMENTS = 100_000
 """Elements that may be asked for."""
 
-MOST_SAMPLES = 1024
+READ_AT_MOST = 1024
 """Samples that are read."""
 
-CONSTANT = 1e-6
+CONSTANT_SPREAD = 1e-6
 """Spread of an output, relative to its size, below which it counts as constant."""
 
 OutputAction = Action | Literal["same"] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """What is asked about a model.
+
+    Attributes:
+        model: the model.
+        data: the samples.
+        group: the group.
+        action: on the samples.
+        output: field of what the model returns.
+        output_action: on the outputs; None for invariance.
+        output_generators: on the outputs; by default the matrices of the group.
+    """
+
+    model: Any
+    data: Data
+    group: Group
+    action: Any
+    output: Field
+    output_action: Action | None = None
+    output_generators: Tensor | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +142,7 @@ def equivariance_error(
     action: Action | Mapping[Any, Any] | None = None,
     output_action: OutputAction = None,
     output: Field = None,
-    elements: int = ELEMENTS,
+    elements: int = 8,
     seed: int = 0,
 ) -> float:
     r"""Largest change of the output under random elements of a group, relative to the output's spread.
@@ -161,18 +183,15 @@ def equivariance_error(
     """
     if not 1 <= elements <= MOST_ELEMENTS:
         raise ArgumentError(
-            f"elements={elements}: expected a number from 1 to {MOST_ELEMENTS}, for example {ELEMENTS}."
+            f"elements={elements}: expected a number from 1 to {MOST_ELEMENTS}, for example 8."
         )
     check_seed(seed)
     named = as_group(group)
-    with question(
-        model,
-        batch,
-        named,
-        action=action_on(named, batch, action),
-        output_action=output_action,
-        output=output,
-    ) as asked:
+    action = action_on(named, batch, action)
+    own = action if output_action == "same" else output_action
+    if isinstance(own, Mapping):
+        own = next(iter(own.values()))
+    with question(Case(model, batch, named, action, output, own)) as asked:
         errors = [asked.change(weights) for weights in asked.elements(elements, seed)]
         if asked.group.reflects:
             errors.append(reflection_error(asked))
@@ -180,31 +199,12 @@ def equivariance_error(
 
 
 @contextmanager
-def question(
-    model: Any,
-    batch: Data,
-    group: Group,
-    *,
-    action: Any,
-    output_action: OutputAction,
-    output: Field = None,
-    k: Float[Tensor, "d m"] | None = None,
-) -> Iterator[Question]:
-    """Read the samples, open the model and make the group act on both.
-
-    Args:
-        model: the model.
-        batch: the data.
-        group: the group.
-        action: on the samples.
-        output_action: on the outputs.
-        output: the field of what the model returns.
-        k: generators on the outputs; by default the matrices of the group.
-    """
-    inputs = as_inputs(model, batch, action)
-    own = action if output_action == "same" else output_action
-    if isinstance(own, Mapping):
-        own = next(iter(own.values()))
+def question(case: Case) -> Iterator[Question]:
+    """Read the samples, open the model and make the group act on both."""
+    inputs, group = as_inputs(case.model, case.data, case.action), case.group
+    own, k = case.output_action, None
+    if own is not None and case.output_generators is not None:
+        k = own.as_coefficients(case.output_generators).to(torch.float64)
     request = Request(
         data=inputs.data,
         action=inputs.action,
@@ -212,10 +212,10 @@ def question(
         outputs="each",
         thresholds=Thresholds(),
         run=Run(processes="alone"),
-        part=Part(output),
+        part=Part(case.output),
     )
     with reading(inputs.model, request) as (function, _, (_, first), rest):
-        x = _samples(first, rest)
+        x = first_samples(chain([first], (batch for _, batch in rest)), READ_AT_MOST)
         function = probe(with_part(function, x, request.part), x)
         own = fitted_output_action(own, inputs.action, function)
         h = inputs.action.as_coefficients(group.generators, "group").to(torch.float64)
@@ -232,19 +232,6 @@ def question(
             y=y,
             scale=_scale(y),
         )
-
-
-def action_on(group: Group, batch: Data, action: Any) -> Any:
-    """The action that was given, or the only one that the group can have on samples of this shape."""
-    if action is not None:
-        return action
-    if isinstance(batch, Mapping):
-        raise ArgumentError(
-            f"samples are dictionaries; say which tensor {group.name or 'the group'} moves, for example "
-            f"action={{'pos': liegg.{'Affine' if group.affine else 'Linear'}({group.dimension})}}."
-        )
-    first = next(iter(as_batches(batch)))
-    return action_for(group, tuple(first.shape[1:]))
 
 
 def reflection_error(asked: Question, *, sign: float = 1.0) -> float:
@@ -279,54 +266,17 @@ def reflection_error(asked: Question, *, sign: float = 1.0) -> float:
     return asked.difference(moved, sign * y)
 
 
-def _samples(first: Tensor, rest: Iterator[tuple[int, Tensor]]) -> Tensor:
-    """The first samples of the data."""
-    parts, count = [first], len(first)
-    for _, part in rest:
-        if count >= MOST_SAMPLES:
-            break
-        parts.append(part)
-        count += len(part)
-    return torch.cat(parts)[:MOST_SAMPLES]
-
-
 def _scale(y: Float[Tensor, "b c"]) -> float:
     """Spread of outputs over the samples; their size if they are constant."""
     wide = y.double()
     spread = math.sqrt(float((wide - wide.mean(0)).square().sum(1).mean()))
     size = math.sqrt(float(wide.square().sum(1).mean()))
-    return spread if spread > CONSTANT * size else (size or 1.0)
+    return spread if spread > CONSTANT_SPREAD * size else (size or 1.0)
 
 
 def _reach(group: Group, action: Action, x: Tensor) -> Float[Tensor, " d"]:
     """How far to go along each generator: half a turn, the spread of the data, or half a unit."""
-    shift = (
-        LARGEST_SHIFT if action.interpolates else float(x.double().std()) if x.numel() > 1 else 1.0
-    )
-    reach = []
-    for matrix in group.generators.double():
-        linear = matrix
-        if group.affine:
-            linear = matrix[: group.dimension, : group.dimension]
-        if matrix.ndim != 2:
-            reach.append(LARGEST_OTHER)
-        elif not bool(linear.any()):
-            reach.append(shift or 1.0)
-        else:
-            turn = torch.allclose(linear, -linear.mT)
-            reach.append(LARGEST_TURN if turn else LARGEST_OTHER)
-    return torch.tensor(reach, dtype=torch.float64)
-
-
-def on_outputs(action: Action | None, group: Group) -> Float[Tensor, "d m"] | None:
-    """What the generators do to an output: the same matrix, without its translation where outputs have none."""
-    if action is None:
-        return None
-    matrices = group.generators
-    try:
-        return action.as_coefficients(matrices, "group").to(torch.float64)
-    except ArgumentError:
-        if not group.affine:
-            raise
-        n = group.dimension
-        return action.as_coefficients(matrices[:, :n, :n], "group").to(torch.float64)
+    spread = float(x.double().std()) if x.numel() > 1 else 1.0
+    shift = LARGEST_PIXEL_SHIFT if action.interpolates else spread or 1.0
+    reach = {"rotation": LARGEST_TURN, "translation": shift, "other": LARGEST_OTHER}
+    return torch.tensor([reach[kind] for kind in group.kinds], dtype=torch.float64)

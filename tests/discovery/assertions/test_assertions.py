@@ -203,12 +203,12 @@ class TestSameSpan:
         ):
             assert_same_span(liegg.so(3), liegg.algebra.diagonal(3))
 
-    @pytest.mark.parametrize(("tilt", "tolerance"), [(1e-5, 1e-6), (1e-10, 1e-11)])
-    def test_fails_for_a_small_tilt(self, tilt, tolerance):
-        tilted = liegg.so(2) + tilt * liegg.scaling(2)
-        assert_same_span(tilted, liegg.so(2), tolerance=2 * tilt)
-        with pytest.raises(AssertionError, match="the largest principal angle is"):
-            assert_same_span(tilted, liegg.so(2), tolerance=tolerance)
+    def test_fails_for_a_small_tilt(self):
+        for tilt, tolerance in [(1e-5, 1e-6), (1e-10, 1e-11)]:
+            tilted = liegg.so(2) + tilt * liegg.scaling(2)
+            assert_same_span(tilted, liegg.so(2), tolerance=2 * tilt)
+            with pytest.raises(AssertionError, match="the largest principal angle is"):
+                assert_same_span(tilted, liegg.so(2), tolerance=tolerance)
 
 
 class Shifted(Linear):

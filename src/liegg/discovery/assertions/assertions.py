@@ -3,8 +3,7 @@
 import copy
 import math
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, overload
 
 import torch
@@ -16,14 +15,14 @@ from liegg._utils.errors import ArgumentError, BatchMixingError, LieggError, Ran
 from liegg._utils.unwrap_compiled import original
 from liegg.actions import Action, Affine, Linear
 from liegg.algebra.subspace import orthonormal, principal_angles
+from liegg.discovery.assertions.causes import likely_causes
+from liegg.discovery.assertions.elements import assert_elements, default_tolerance
+from liegg.discovery.assertions.error import Case, question, reflection_error
+from liegg.discovery.assertions.groups import Group, action_on, as_group, on_outputs
 from liegg.discovery.discover import discover
 from liegg.inputs.batches import Data
 from liegg.inputs.output_field import Field
 from liegg.results.symmetries import Symmetries
-from liegg.testing.causes import likely_causes
-from liegg.testing.elements import assert_elements
-from liegg.testing.error import Question, action_on, on_outputs, question, reflection_error
-from liegg.testing.groups import Group, as_group
 
 
 @overload
@@ -191,53 +190,6 @@ def assert_same_span(
         )
 
 
-def default_tolerance(unit: float) -> float:
-    """Largest relative change of an exact model whose arithmetic has a rounding unit, with room to spare.
-
-    >>> [f"{default_tolerance(2.0**power):.1g}" for power in (-52, -23, -10, -7)]
-    ['5e-09', '0.0001', '0.01', '0.03']
-    """
-    return math.sqrt(unit) / 3
-
-
-@dataclass(frozen=True, eq=False)
-class Case:
-    """What is asserted.
-
-    Attributes:
-        model: the model.
-        data: the samples.
-        group: the group.
-        action: on the samples.
-        output: field of what the model returns.
-        output_action: on the outputs; None for invariance.
-        output_generators: on the outputs; None for invariance.
-    """
-
-    model: Any
-    data: Data
-    group: Group
-    action: Any
-    output: Field
-    output_action: Action | None = None
-    output_generators: Tensor | None = None
-
-    def asked(self, model: Any = None) -> AbstractContextManager[Question]:
-        """The same about finite elements, of this model or another."""
-        k = None
-        if self.output_action is not None and self.output_generators is not None:
-            k = self.output_action.as_coefficients(self.output_generators).to(torch.float64)
-        return question(
-            self.model if model is None else model,
-            self.data,
-            self.group,
-            action=self.action,
-            output_action=self.output_action,
-            output=self.output,
-            k=k,
-        )
-
-
 def _action_on(group: Group, data: Data, action: Any, copies: int) -> Any:
     """The action that was given; else on `copies` vectors, or for a name the only one that fits."""
     if action is not None:
@@ -284,7 +236,7 @@ def _assert_small(
             f"{'' if still else _causes(case)}"
         )
     if case.group.reflects:
-        with case.asked() as asked:
+        with question(case) as asked:
             error, causes = reflection_error(asked), likely_causes(asked)
         if not error <= tolerance:
             raise AssertionError(
@@ -297,12 +249,13 @@ def _causes(case: Case) -> str:
     """The likely cause, as a sentence; empty if finite elements cannot be tried."""
 
     def in_float64(weights: Tensor) -> float:
-        with case.asked(copy.deepcopy(original(case.model)).double()) as asked:
+        wide = copy.deepcopy(original(case.model)).double()
+        with question(replace(case, model=wide)) as asked:
             return asked.change(weights)
 
     is_module = isinstance(original(case.model), nn.Module)
     try:
-        with case.asked() as asked:
+        with question(case) as asked:
             return likely_causes(asked, repeat=in_float64 if is_module else None)
     except (LieggError, RuntimeError, TypeError, ValueError):
         return ""

@@ -1,9 +1,10 @@
 """Groups by their name, and the action that a group has on samples of a shape."""
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
 
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -11,6 +12,7 @@ from liegg._utils.arguments import shown
 from liegg._utils.errors import ArgumentError, LieggError
 from liegg.actions import Action, Affine, Image, Linear, Volume
 from liegg.algebra import catalog
+from liegg.inputs.batches import Data, as_batches
 
 ALGEBRAS: dict[str, Callable[..., Tensor]] = {
     "so": catalog.so,
@@ -31,10 +33,13 @@ ALGEBRAS: dict[str, Callable[..., Tensor]] = {
 AFFINE = ("se", "e", "aff", "translation")
 """Those whose generators are homogeneous."""
 
-EXPECTED = (
+EXPECTED_GROUP = (
     "a group such as 'so(3)', 'so(1,3)', 'se(3)', 'o(3)', 'e(3)', 'sl(2)', 'gl(2)', 'su(2)', 'sp(4)', "
     "'aff(2)', 'translation(2)' or 'scaling(3)'; or generators [d, n, n] of your own"
 )
+
+
+Kind = Literal["rotation", "translation", "other"]
 
 
 class Group(NamedTuple):
@@ -54,6 +59,18 @@ class Group(NamedTuple):
     affine: bool = False
     reflects: bool = False
 
+    @property
+    def kinds(self) -> list[Kind]:
+        """What each generator does; coefficients of another action do not tell."""
+        kinds: list[Kind] = ["other"] * len(self.generators)
+        for place, matrix in enumerate(self.generators.double()):
+            linear = matrix[: self.dimension, : self.dimension] if matrix.ndim == 2 else None
+            if linear is not None and not bool(linear.any()):
+                kinds[place] = "translation"
+            elif linear is not None and torch.allclose(linear, -linear.mT):
+                kinds[place] = "rotation"
+        return kinds
+
 
 def as_group(given: str | Float[Tensor, "d ..."]) -> Group:
     """A group from its name, or from generators.
@@ -71,7 +88,7 @@ def as_group(given: str | Float[Tensor, "d ..."]) -> Group:
         r"\s*([a-z]+)\s*\(\s*(\d{1,3})\s*(?:,\s*(\d{1,3})\s*)?\)\s*", given.lower()
     )
     if match is None or match[1] not in ALGEBRAS:
-        raise ArgumentError(f"group={shown(given)}: expected {EXPECTED}.")
+        raise ArgumentError(f"group={shown(given)}: expected {EXPECTED_GROUP}.")
     word, sizes = match[1], [int(size) for size in match.groups()[1:] if size]
     try:
         generators = ALGEBRAS[word](*sizes)
@@ -116,3 +133,30 @@ def action_for(group: Group, shape: tuple[int, ...]) -> Action:
         f"samples have shape {shape}: {reason} the size {n} of a vector of {name}, so that it is not "
         f"clear how it acts. Pass action={call} or another action."
     )
+
+
+def action_on(group: Group, batch: Data, action: Any) -> Any:
+    """The action that was given, or the only one that the group can have on samples of this shape."""
+    if action is not None:
+        return action
+    if isinstance(batch, Mapping):
+        raise ArgumentError(
+            f"samples are dictionaries; say which tensor {group.name or 'the group'} moves, for example "
+            f"action={{'pos': liegg.{'Affine' if group.affine else 'Linear'}({group.dimension})}}."
+        )
+    first = next(iter(as_batches(batch)))
+    return action_for(group, tuple(first.shape[1:]))
+
+
+def on_outputs(action: Action | None, group: Group) -> Float[Tensor, "d m"] | None:
+    """What the generators do to an output: the same matrix, without its translation where outputs have none."""
+    if action is None:
+        return None
+    matrices = group.generators
+    try:
+        return action.as_coefficients(matrices, "group").to(torch.float64)
+    except ArgumentError:
+        if not group.affine:
+            raise
+        n = group.dimension
+        return action.as_coefficients(matrices[:, :n, :n], "group").to(torch.float64)

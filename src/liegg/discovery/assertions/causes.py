@@ -9,16 +9,16 @@ from torch import Tensor
 
 from liegg._utils.errors import LieggError
 from liegg.actions import Irrep
-from liegg.testing.error import Question, reflection_error
+from liegg.discovery.assertions.error import Question, reflection_error
 
-FALLS = 0.1
-"""Share of the error up to which it has gone, once its cause is taken away."""
+REMAINING_ERROR = 0.1
+"""Share of the error that may remain once its cause is removed."""
 
 STRIDES = (2, 4, 8, 16, 32)
-"""Strides that are tried: shifts by so many pixels."""
+"""Strides that are tried, in pixels."""
 
 ELEMENT = 0.37
-"""Share of the longest motion at which causes are looked for, and which is no whole number of pixels or quarter turn."""
+"""Share of the longest motion at which causes are looked for; neither a whole number of pixels nor a quarter turn."""
 
 CELLS = ("cell", "lattice", "box", "pbc")
 """Names of tensors that have to be rotated with the positions."""
@@ -65,7 +65,7 @@ def _rounding(
     if narrow is torch.float64 or repeat is None:
         return
     other = repeat(weights)
-    if other <= FALLS * error:
+    if other <= REMAINING_ERROR * error:
         name = str(narrow).removeprefix("torch.")
         yield (
             f"rounding: the error is {error:.1g} in {name} and {other:.1g} in float64, so the tolerance is too small for "
@@ -79,20 +79,20 @@ def _grids(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Iter
     if not asked.action.interpolates or x.ndim < 3:
         return
     square = x.shape[-1] == x.shape[-2]
-    turns, shifts = _kinds(asked)
-    if turns and square:
+    kinds = asked.group.kinds
+    if "rotation" in kinds and square:
         quarter = _moved_by(asked, lambda image: image.rot90(1, (-2, -1)))
-        if quarter <= FALLS * error:
+        if quarter <= REMAINING_ERROR * error:
             yield (
                 f"interpolation: a rotation by 90°, which moves pixels onto pixels, has the error {quarter:.1g}, another "
                 f"angle {error:.1g}; test with smoother images, or with 90°"
             )
             return
-    if shifts:
+    if "translation" in kinds:
         yield from _shift_causes(asked)
     faded = asked.x * _window(x)
     inside = asked.change(weights, x=faded)
-    if inside <= FALLS * error:
+    if inside <= REMAINING_ERROR * error:
         yield (
             f"padding and the border: on images that fade out towards the border the error is {inside:.1g}, and {error:.1g} on "
             "these; what padding puts outside the image, and what leaves it, does not move with it"
@@ -109,7 +109,7 @@ def _shift_causes(asked: Question) -> Iterator[str]:
     if one == 0:
         return
     for stride in STRIDES:
-        if stride < asked.x.shape[-1] and shifted(stride) <= FALLS * one:
+        if stride < asked.x.shape[-1] and shifted(stride) <= REMAINING_ERROR * one:
             yield (
                 f"stride: shifts by {stride} pixels have the error {shifted(stride):.1g}, a shift by one has {one:.1g}; strides "
                 "and pooling keep only shifts by their multiples"
@@ -122,11 +122,11 @@ def _outputs(asked: Question, weights: Tensor, error: float, _repeat: Any) -> It
     if asked.output_action is None:
         return
     inverse, still = asked.change(weights, sign=-1.0), asked.change(weights, sign=0.0)
-    if inverse <= FALLS * error:
+    if inverse <= REMAINING_ERROR * error:
         yield (
             f"a transposed matrix: the output moves by the inverse (error {inverse:.1g}); row and column vectors may be mixed up"
         )
-    elif still <= FALLS * error:
+    elif still <= REMAINING_ERROR * error:
         yield f"the output does not move at all (error {still:.1g}): it is invariant; leave output_action out"
     elif isinstance(asked.output_action, Irrep):
         yield from _other_order(asked, asked.output_action, weights, error)
@@ -137,7 +137,7 @@ def _other_order(asked: Question, irrep: Irrep, weights: Tensor, error: float) -
     order = "standard" if irrep.order == "e3nn" else "e3nn"
     other = replace(irrep, order=order)
     value = replace(asked, output_action=other).change(weights)
-    if value <= FALLS * error:
+    if value <= REMAINING_ERROR * error:
         yield f"another order of the components: with {other!r} the error is {value:.1g}"
 
 
@@ -160,13 +160,12 @@ def _translations(asked: Question, weights: Tensor, error: float, _repeat: Any) 
     """Rotations hold and translations do not: absolute positions."""
     if asked.action.interpolates:
         return
-    turns, shifts = _kinds(asked)
-    if not (turns and shifts):
+    kinds = asked.group.kinds
+    if not {"rotation", "translation"} <= set(kinds):
         return
-    only = torch.zeros_like(weights)
-    only[turns] = weights[turns]
-    rotation = asked.change(only)
-    if rotation <= FALLS * error:
+    turns = torch.tensor([kind == "rotation" for kind in kinds])
+    rotation = asked.change(torch.where(turns, weights, 0.0))
+    if rotation <= REMAINING_ERROR * error:
         yield (
             f"absolute positions: rotations alone have the error {rotation:.1g}; only translations change the output. Use "
             "differences of positions, or subtract their mean"
@@ -178,26 +177,13 @@ def _parity(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Ite
     if not asked.group.reflects:
         return
     mirrored = reflection_error(asked)
-    if error > FALLS * mirrored:
+    if error > REMAINING_ERROR * mirrored:
         return
     opposite = reflection_error(asked, sign=-1.0)
     kind = "the output is not symmetric under reflections"
-    if opposite <= FALLS * mirrored:
+    if opposite <= REMAINING_ERROR * mirrored:
         kind = "the output has the opposite parity (a pseudoscalar or pseudovector)"
     yield f"parity: rotations have the error {error:.1g}, a reflection {mirrored:.1g}; {kind}"
-
-
-def _kinds(asked: Question) -> tuple[list[int], list[int]]:
-    """Places of the rotations and of the translations among the generators."""
-    n = asked.group.dimension
-    turns, shifts = [], []
-    for place, matrix in enumerate(asked.group.generators):
-        linear = matrix[:n, :n] if matrix.ndim == 2 else matrix
-        if not bool(linear.any()):
-            shifts.append(place)
-        elif matrix.ndim == 2 and torch.allclose(linear, -linear.mT):
-            turns.append(place)
-    return turns, shifts
 
 
 def _moved_by(asked: Question, move: Callable[[Tensor], Tensor]) -> float:

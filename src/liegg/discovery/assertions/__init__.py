@@ -1,0 +1,1 @@
+"""Assertions for test suites, groups by name, and the causes of a broken symmetry."""
