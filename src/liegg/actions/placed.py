@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ShapeError
-from liegg.actions.base import Action, MatrixAction
+from liegg.actions.base import Action, DerivedMatrices, MatrixAction
 from liegg.actions.displacement import Displacement
+from liegg.actions.finite.space import Space
 from liegg.actions.motion import Motion
 from liegg.actions.product import Product
-from liegg.actions.restricted import MatrixRestricted, Restricted
+from liegg.actions.restricted import Restricted
 from liegg.inputs.structure.layout import Layout
 
 
@@ -45,6 +46,11 @@ class Placed(Action):
     def structure(self) -> Layout:
         """The layout."""
         return self.columns
+
+    @property
+    def components(self) -> tuple[Action, ...]:
+        """The actions at the leaves."""
+        return tuple(action for _, action in self.places)
 
     @property
     def first(self) -> Action:
@@ -161,15 +167,9 @@ class Placed(Action):
         named = self.first.motions(self._shape, spread=spread)
         return {name: motion for name, motion in named.items() if motion.action is None}
 
-    @property
-    def parts(self) -> tuple[Action, ...]:
-        """The elementary actions at the leaves."""
-        return tuple(part for _, action in self.places for part in action.parts)
-
-    @property
-    def interpolates(self) -> bool:
-        """Whether one of the actions resamples a grid."""
-        return any(action.interpolates for _, action in self.places)
+    def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
+        """None: finite elements move plain samples only."""
+        return ()
 
     @property
     def stage(self) -> str | None:
@@ -215,38 +215,15 @@ class Placed(Action):
         ]
 
 
-class MatrixPlaced(Placed, MatrixAction):
+class MatrixPlaced(Placed, DerivedMatrices):
     """Actions with matrices at leaves; `Placed(...)` makes it where it can."""
 
     words = MatrixAction.words  # pyright: ignore[reportIncompatibleMethodOverride]
 
     @property
-    def first(self) -> MatrixAction:
+    def source(self) -> MatrixAction:
         """The action at the first leaf."""
-        return self.places[0][1]  # pyright: ignore[reportReturnType]
-
-    @property
-    def ambient(self) -> int:
-        """As the first action's."""
-        return self.first.ambient
-
-    @property
-    def homogeneous(self) -> bool:
-        """As the first action's."""
-        return self.first.homogeneous
-
-    @property
-    def axes(self) -> tuple[str, ...] | None:
-        """As the first action's."""
-        return self.first.axes
-
-    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
-        """The first action's matrices."""
-        return self.first.matrices(coefficients)
-
-    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
-        """Those of the first action."""
-        return self.first.coefficients(matrices)
+        return cast("MatrixAction", self.first)
 
 
 def place(moves: Mapping[str, Action], structure: Layout) -> Action:
@@ -284,15 +261,11 @@ def _group(places: list[tuple[str, Action]], structure: Layout) -> Action:
         return Placed(tuple(places), structure)
     parents = [(path, action.parent) for path, action in places if isinstance(action, Restricted)]
     parent = Placed(tuple(parents), structure)
-    kind = MatrixRestricted if isinstance(parent, MatrixAction) else Restricted
-    return kind(parent, first.basis)
+    return Restricted(parent, first.basis)
 
 
 def places_of(action: Action) -> dict[str, Action]:
     """The actions at the leaves of structured samples, by path; none for plain samples."""
     if isinstance(action, Placed):
         return dict(action.places)
-    if isinstance(action, Restricted):
-        return places_of(action.parent)
-    inner = action.actions if isinstance(action, Product) else ()
-    return {path: one for part in inner for path, one in places_of(part).items()}
+    return {path: one for part in action.components for path, one in places_of(part).items()}

@@ -14,15 +14,15 @@ from liegg.actions.placed import placed_from_settings
 from liegg.actions.product import Product
 from liegg.actions.representations.irrep import Irrep
 from liegg.actions.representations.tensor import Tensor
-from liegg.actions.restricted import MatrixRestricted, Restricted
+from liegg.actions.restricted import Restricted
 from liegg.actions.slots import Slots
 from liegg.actions.structured.constructors import Banded, Weights, blocks_from_settings
 from liegg.actions.structured.kronecker import kronecker_from_settings
 
 
 def _restricted(parent: dict[str, Any], basis: list[list[float]], label: str = "") -> Restricted:
-    action, rows = action_from_settings(parent), torch.tensor(basis, dtype=torch.float64)
-    return (MatrixRestricted if action.has_matrices else Restricted)(action, rows, label)
+    rows = torch.tensor(basis, dtype=torch.float64)
+    return Restricted(action_from_settings(parent), rows, label)
 
 
 _FACTORIES: dict[str, Callable[..., Action]] = {

@@ -1,6 +1,7 @@
 """Settings of an action: those that say which motions it has, and others."""
 
 from collections.abc import Collection
+from dataclasses import fields
 from typing import Any
 
 NAMES = ("names",)
@@ -18,6 +19,25 @@ NUMERICAL_SETTINGS = (
     "structure",
 )
 """Settings that say how an action is computed, and not which motions it has."""
+
+
+def field_settings(
+    action: Any, *, optional: Collection[str] = (), omitted: Collection[str] = ()
+) -> dict[str, Any]:
+    """The settings of an action that is a dataclass: its kind, which is the name of its class, and its fields.
+
+    Args:
+        action: the action.
+        optional: fields that are left out where they have their defaults.
+        omitted: fields that are always left out.
+    """
+    settings: dict[str, Any] = {"kind": type(action).__name__.lower()}
+    for field in fields(action):
+        value = getattr(action, field.name)
+        if field.name in omitted or (field.name in optional and value == field.default):
+            continue
+        settings[field.name] = list(value) if isinstance(value, tuple) else value
+    return settings
 
 
 def without(settings: Any, keys: Collection[str]) -> Any:

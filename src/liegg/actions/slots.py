@@ -11,6 +11,7 @@ from liegg._utils.errors import ShapeError
 from liegg.actions.base import Action
 from liegg.actions.finite.slots import SlotSpace
 from liegg.actions.finite.space import Space
+from liegg.actions.settings import field_settings
 
 
 @checked_fields
@@ -71,7 +72,7 @@ class Slots(Action):
 
     def settings(self) -> dict[str, Any]:
         """Kind and axis."""
-        return {"kind": "slots", "axis": self.axis}
+        return field_settings(self)
 
     def code(self) -> str:
         """The constructor call."""

@@ -17,6 +17,7 @@ from liegg.actions.finite.vectors import VectorSpace
 from liegg.actions.grid.maps import MapAction
 from liegg.actions.linear import Affine, Linear
 from liegg.actions.motion import Motion
+from liegg.actions.settings import field_settings
 
 ColorGroup = Literal["affine", "linear", "gains", "tone"]
 
@@ -85,7 +86,7 @@ class Channels(MapAction):
 
     def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
         """Identity ⊗ mean second moment of the channels."""
-        return self.maps.displacement(moment, samples)
+        return self.source.displacement(moment, samples)
 
     @property
     def axes(self) -> tuple[str, ...] | None:
@@ -94,12 +95,7 @@ class Channels(MapAction):
 
     def settings(self) -> dict[str, Any]:
         """Kind and every field."""
-        return {
-            "kind": "channels",
-            "channels": self.channels,
-            "offsets": self.offsets,
-            "shape": None if self.shape is None else list(self.shape),
-        }
+        return field_settings(self)
 
     def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
         """Brightness, contrast, hue and saturation."""
@@ -110,7 +106,7 @@ class Channels(MapAction):
     def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
         """Matrices on the channels."""
         copies = math.prod(shape) // self.channels
-        return (VectorSpace(self, replace(self.maps, copies=copies), "channels"),)
+        return (VectorSpace(self, replace(self.source, copies=copies), "channels"),)
 
     @property
     def stage(self) -> str:
@@ -127,13 +123,13 @@ class Channels(MapAction):
         return f"Color(group={'affine' if self.offsets else 'linear'!r}, channels={self.channels}{shape})"
 
     @property
-    def maps(self) -> Linear | Affine:
+    def source(self) -> Linear | Affine:
         """Maps of the channels of one pixel."""
         return (Affine if self.offsets else Linear)(self.channels, layout="vector_first")
 
     def _on(self, x: Float[Tensor, "b ..."]) -> Linear | Affine:
         """The same maps of flat samples: one vector per pixel, component after component."""
-        return replace(self.maps, copies=math.prod(x.shape[1:]) // self.channels)
+        return replace(self.source, copies=math.prod(x.shape[1:]) // self.channels)
 
 
 @checked()

@@ -29,6 +29,7 @@ from liegg.actions.grid.stencils import (
 )
 from liegg.actions.linear import Affine, Linear
 from liegg.actions.motion import Motion
+from liegg.actions.settings import field_settings
 
 NAMES = {1: "Sequence", 2: "Image", 3: "Volume"}
 SLOPE_ROUNDING = 8.0
@@ -294,17 +295,7 @@ class Grid(MapAction):
 
     def settings(self) -> dict[str, Any]:
         """Kind and every field."""
-        return {
-            "kind": "grid",
-            "dimension": self.dimension,
-            "translations": self.translations,
-            "derivative": self.derivative,
-            "border": self.border,
-            "sigma": self.sigma,
-            "shape": None if self.shape is None else list(self.shape),
-            "frame": self.frame,
-            "step": self.step,
-        }
+        return field_settings(self)
 
     def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
         """Rotation, shift, scaling, shear, and the colours of images."""
@@ -337,7 +328,7 @@ class Grid(MapAction):
         return f"{NAMES[self.dimension]}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
 
     @property
-    def maps(self) -> Linear | Affine:
+    def source(self) -> Linear | Affine:
         """Maps of the coordinates (x, y, z)."""
         return Affine(self.dimension) if self.translations else Linear(self.dimension)
 

@@ -10,6 +10,7 @@ from torch import Tensor
 from liegg.actions.grid.color import Channels
 from liegg.actions.grid.grid import Grid
 from liegg.actions.motion import Motion
+from liegg.actions.values import DEGREES
 from liegg.algebra.catalog import scaling, so, translation
 
 LARGEST_SHIFT = 0.25
@@ -26,8 +27,6 @@ LARGEST_OFFSET = 0.25
 
 LARGEST_HUE = math.pi / 6
 """Longest turn of the colours about grey: 30°."""
-
-DEGREES = 180 / math.pi
 
 
 def motions_of_grid(grid: Grid, shape: tuple[int, ...], spread: float) -> dict[str, Motion]:

@@ -14,7 +14,7 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.base import MatrixAction
 from liegg.actions.displacement import Displacement
-from liegg.actions.names import checked_names, problem_with
+from liegg.actions.names import checked_names, with_names
 
 Map = Callable[[Tensor], Tensor]
 """A map of flat samples `[b, n]`."""
@@ -195,8 +195,7 @@ class Sparse(StructuredAction):
 
     def named(self, names: Sequence[Any]) -> "Sparse":
         """The action with these names, if it has none and they are names of its numbers."""
-        unfit = self.names is not None or len(names) != self.ambient
-        return self if unfit or problem_with(names) else replace(self, names=tuple(names))
+        return with_names(self, names, self.ambient)
 
     @property
     def size(self) -> int:
