@@ -16,8 +16,8 @@ from liegg.actions.representations.irrep import Irrep
 from liegg.actions.representations.tensor import Tensor
 from liegg.actions.restricted import Restricted
 from liegg.actions.slots import Slots
-from liegg.actions.structured.constructors import Banded, Weights, blocks_from_settings
-from liegg.actions.structured.kronecker import kronecker_from_settings
+from liegg.actions.structured.constructors import Banded, Blocks, Weights, algebra_from_list
+from liegg.actions.structured.kronecker import KroneckerSum
 
 
 def _restricted(parent: dict[str, Any], basis: list[list[float]], label: str = "") -> Restricted:
@@ -33,10 +33,10 @@ _FACTORIES: dict[str, Callable[..., Action]] = {
     "irrep": Irrep,
     "grid": Grid,
     "channels": Channels,
-    "blocks": blocks_from_settings,
+    "blocks": lambda algebra, **others: Blocks(algebra=algebra_from_list(algebra), **others),
     "banded": Banded,
     "weights": Weights,
-    "kronecker": kronecker_from_settings,
+    "kronecker": lambda sizes, algebras: KroneckerSum(sizes, algebra_from_list(algebras)),
     "slots": Slots,
     "restricted": _restricted,
     "placed": lambda places, structure: placed_from_settings(
@@ -95,6 +95,4 @@ def action_from_settings(settings: dict[str, Any]) -> Action:
             "action of your own pass it, liegg.load(folder, action=...), or register its kind with "
             "liegg.actions.register(kind, factory)."
         )
-    if values.get("shape") is not None:
-        values["shape"] = tuple(values["shape"])
     return _FACTORIES[kind](**values)

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.arguments import checked
+from liegg._utils.arguments import checked, checked_fields
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.base import MatrixAction
 from liegg.actions.displacement import Displacement
@@ -22,6 +22,7 @@ from liegg.actions.settings import field_settings
 ColorGroup = Literal["affine", "linear", "gains", "tone"]
 
 
+@checked_fields
 @dataclass(frozen=True, repr=False)
 class Channels(MapAction):
     """Linear or affine maps of the channels, the same at every pixel.
@@ -42,8 +43,6 @@ class Channels(MapAction):
             raise ArgumentError(
                 f"channels={self.channels}: expected a positive number, for example channels=3."
             )
-        if self.shape is not None:
-            object.__setattr__(self, "shape", tuple(int(side) for side in self.shape))
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples have their channels first, or are flat with `shape=` stated."""
@@ -157,12 +156,6 @@ def Color(  # noqa: N802, one of the actions, which are named as classes are
         tensor([[[0.1000, 0.1000],
                  [0.1000, 0.1000]]])
     """
-    if not isinstance(channels, int) or isinstance(channels, bool):
-        raise ArgumentError(
-            f"channels={channels!r}: expected a positive number, for example channels=3."
-        )
-    if group not in ("affine", "linear", "gains", "tone"):
-        raise ArgumentError(f"group={group!r}: Color knows 'affine', 'linear', 'gains' and 'tone'.")
     whole = Channels(channels, group != "linear", shape)
     if group in ("affine", "linear"):
         return whole

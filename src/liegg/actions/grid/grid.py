@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from liegg._utils.arguments import checked_fields
 from liegg._utils.device import to_device
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.finite.grid import GridSpace, ShiftSpace
@@ -18,12 +19,10 @@ from liegg.actions.grid.coordinates import coordinates, paper_coordinates
 from liegg.actions.grid.interpolate import resample
 from liegg.actions.grid.maps import MapAction
 from liegg.actions.grid.stencils import (
-    SCHEMES,
     Border,
     Filter,
     Scheme,
     along,
-    check_border,
     derivative_matrix,
     smoothing_matrix,
 )
@@ -41,6 +40,7 @@ MAX_SIDE = 4096
 AXES = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
 
 
+@checked_fields
 @dataclass(frozen=True, repr=False)
 class Grid(MapAction):
     r"""Linear or affine maps of the coordinates of a signal on a grid: $(T_h f)(p) = f(e^{-h} p)$.
@@ -73,7 +73,7 @@ class Grid(MapAction):
         step: how far `derivative="secant"` moves the outermost pixels, in pixels: above 0, at most 1.
     """
 
-    dimension: int
+    dimension: Literal[1, 2, 3]
     translations: bool = False
     derivative: Scheme = "secant"
     border: Border = "replicate"
@@ -84,11 +84,6 @@ class Grid(MapAction):
 
     def __post_init__(self) -> None:
         name = NAMES[self.dimension]
-        if self.derivative not in SCHEMES:
-            raise ArgumentError(
-                f"derivative={self.derivative!r}: expected one of {', '.join(map(repr, SCHEMES))}."
-            )
-        check_border(self.border)
         if not 0.1 <= self.sigma < math.inf:
             raise ArgumentError(
                 f"sigma={self.sigma}: expected a width of at least 0.1 pixels, for example sigma=1.0."
@@ -101,10 +96,9 @@ class Grid(MapAction):
             raise ArgumentError(
                 f"step={self.step}: expected a distance from 0.01 to 1 pixels, for example step=1.0."
             )
-        if self.shape is not None:
-            object.__setattr__(self, "shape", tuple(int(side) for side in self.shape))
-            if len(self.shape) not in (self.dimension, self.dimension + 1) or min(self.shape) < 1:
-                raise ArgumentError(f"{name}(shape={self.shape}): expected {self._expected('(')}.")
+        axes = (self.dimension, self.dimension + 1)
+        if self.shape is not None and (len(self.shape) not in axes or min(self.shape) < 1):
+            raise ArgumentError(f"{name}(shape={self.shape}): expected {self._expected('(')}.")
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples are a grid, a grid with channels before it, or flat with `shape=` stated."""
