@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from inspect import signature
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,17 +16,19 @@ from liegg.cli._shared import (
     Json,
     Quiet,
     Variance,
-    echo,
     exit_codes,
     increments,
     print_error,
+    print_places,
     print_result,
     progress_bar,
     progress_bars,
+    store_run,
 )
 from liegg.cli.discover_options import (
     About,
     ActionText,
+    AtText,
     BatchSize,
     Bottom,
     Budget,
@@ -50,9 +53,11 @@ from liegg.cli.discover_options import (
     Out,
     OutputAction,
     Outputs,
+    OutputText,
     Route,
     Seed,
     Size,
+    TargetText,
     TaskText,
     Timeout,
     Title,
@@ -60,7 +65,6 @@ from liegg.cli.discover_options import (
     VerifyEffort,
     Weights,
 )
-from liegg.cli.part import AtText, OutputText, TargetText, parse_output, parse_target
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -71,6 +75,16 @@ if TYPE_CHECKING:
     from liegg.results.layers import LayerSymmetries
     from liegg.results.run_folder import Clock
     from liegg.results.symmetries import Symmetries
+
+NEEDS_MODEL = (
+    *("weights", "trust_model", "device", "output_action", "outputs", "target", "output", "task"),
+    *("at", "about", "layers", "group", "moves", "control", "control_draws", "route", "budget"),
+    *("bottom", "checkpoint", "classes"),
+)
+"""Options that are about a model."""
+
+NEEDS_NO_MODEL = ("labels", "question")
+"""Options that are about a data set alone."""
 
 
 def discover(
@@ -145,19 +159,24 @@ def discover(
     """  # noqa: D412
     options = SimpleNamespace(**locals())  # all parameters: helpers take them together
     with exit_codes(STOPPED if checkpoint is None else RESUMABLE):
+        _check_options(options)
         if model is None:
             from liegg.cli.discover_data import discover_data
 
             discover_data(options)
         else:
-            _check_model_options(options)
             _discover(options)
 
 
-def _check_model_options(options: SimpleNamespace) -> None:
-    """Raise for options that only a data set without a model has."""
-    for flag, given in (("--labels", options.labels), ("--question", options.question)):
-        if given not in (None, "density"):
+def _check_options(options: SimpleNamespace) -> None:
+    """Raise for options that need a model where there is none, or the other way round."""
+    for name, parameter in signature(discover).parameters.items():
+        if getattr(options, name) == parameter.default:
+            continue
+        flag = f"--{name.replace('_', '-')}"
+        if options.model is None and name in NEEDS_MODEL:
+            raise typer.BadParameter(f"{flag} needs a model: pass --model, or leave {flag} out.")
+        if options.model is not None and name in NEEDS_NO_MODEL:
             raise typer.BadParameter(f"{flag} is for a data set alone: leave out --model.")
 
 
@@ -175,6 +194,7 @@ def _discover(options: SimpleNamespace) -> None:
     """Load, analyse, write and print; the options are the parameters of `discover`."""
     import liegg
     from liegg.cli.models import FACTORY_WEIGHTS, uses_factory_weights
+    from liegg.cli.parse import parse_target
     from liegg.polarization import launcher
     from liegg.results.run_folder import Clock
 
@@ -239,8 +259,7 @@ def _finish(
 ) -> None:
     """Analyse the layers if asked, print, and write; failures are reported after everything else is stored."""
     from liegg._utils.diagnoses import Diagnosis
-    from liegg._utils.errors import RecordError, ReportError
-    from liegg.results.run_folder import save_elsewhere, write_group_page, write_run
+    from liegg.results.run_folder import save_elsewhere, write_group_page
 
     layers, group, failure, unprinted = None, None, None, None
     try:
@@ -257,27 +276,13 @@ def _finish(
     except (LieggError, BrokenPipeError) as error:
         unprinted = error
     if (out := options.out) is not None:
-        try:
-            page = write_run(
-                out,
-                sym,
-                samples=inputs.shown,
-                layers=layers,
-                group=group,
-                clock=clock,
-                title=options.title,
-                classes=inputs.classes,
-            )
-            if group is not None:
-                write_group_page(
-                    out, group, samples=inputs.shown, model=inputs.model, classes=inputs.classes
-                )
-        except ReportError:
-            raise
-        except RecordError as error:
-            raise RecordError(f"{error} {save_elsewhere(sym, layers)}") from error
+        shown = {"samples": inputs.shown, "classes": inputs.classes}
+        more = {"layers": layers, "group": group, "clock": clock, "title": options.title}
+        page = store_run(out, sym, **more, **shown)
+        if group is not None:
+            write_group_page(out, group, model=inputs.model, **shown)
         if not (options.json or options.quiet or unprinted):
-            echo(f"\nRun folder: {out}\nReport: {page}")
+            print_places(out, page)
     if isinstance(unprinted, LieggError):
         place = save_elsewhere(sym, layers) if out is None else f"The result is stored in {out}."
         raise LieggError(f"{unprinted} {place}")
@@ -298,8 +303,8 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
 
     import liegg
     from liegg.cli import files
-    from liegg.cli.actions import parse_action, parse_thresholds
     from liegg.cli.models import load_model
+    from liegg.cli.parse import parse_action, parse_output, parse_thresholds
     from liegg.polarization.launcher import local_device
     from liegg.results.run_folder import check_run_folder
 
@@ -367,6 +372,7 @@ def _search_group(
 ) -> "GroupSymmetries":
     """Search for finite symmetries, with the continuous ones as the identity component."""
     import liegg
+    from liegg.cli.parse import parse_target
 
     asked = ("action", "output_action", "output", "seed", "thresholds")
     found = liegg.discover_group(

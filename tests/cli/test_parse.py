@@ -1,4 +1,4 @@
-"""Actions as the command line writes them."""
+"""Actions and parts of models as the command line writes them."""
 
 import re
 from typing import Any
@@ -7,7 +7,7 @@ import jaxtyping
 import pytest
 
 import liegg
-from liegg.cli.actions import parse_action
+from liegg.cli.parse import parse_action, parse_output, parse_target
 
 ACTIONS = {
     "linear:5x2": liegg.Linear(5, copies=2),
@@ -83,3 +83,12 @@ def test_other_text_is_refused(text: str, part: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as users run it
     with pytest.raises(liegg.LieggError, match=re.escape(part)):
         parse_action(text)
+
+
+def test_words_become_values() -> None:
+    texts = ("3", " 3, 5", "3,3", "margin", "3 minus 5", "-1", None)
+    assert [parse_target(text) for text in texts] == [
+        *(3, [3, 5], [3, 3]),
+        *("margin", "3 minus 5", "-1", None),
+    ]
+    assert [parse_output(text) for text in ("0", "-1", "logits", None)] == [0, -1, "logits", None]
