@@ -64,7 +64,7 @@ FUNCTIONS = {
 @pytest.mark.parametrize("together", [1, 300, 2**20])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_derivatives_are_those_of_the_general_formulas(name, together, monkeypatch):
-    monkeypatch.setattr(forward_rules, "TOGETHER", together)
+    monkeypatch.setattr(forward_rules, "MAX_BATCHED", together)
     function, tangents = FUNCTIONS[name], normal(4, *Q.shape, seed=3)
     with torch.no_grad(), differentiable_attention():
         y, slopes = vmap(lambda one: jvp(function, Q, one))(tangents)

@@ -26,7 +26,7 @@ from torch.overrides import TorchFunctionMode
 PRECISE = (torch.float32, torch.float64)
 """Types in which layer norms and attention have rules; half precision is left to torch, which rounds in other places."""
 
-TOGETHER = 2**20
+MAX_BATCHED = 2**20
 """Most numbers in the largest tensor of the directions that are formed together: small ones cost calls, large ones copies."""
 
 
@@ -41,7 +41,7 @@ class ForwardRules(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         """Call the function by its rule, if it has one that applies; else as torch does."""
-        rule, given = RULES.get(func), kwargs or {}
+        rule, given = FORWARD_RULES.get(func), kwargs or {}
         if rule is None:
             return func(*args, **given)
         try:
@@ -262,7 +262,7 @@ def along_all(
         if part is not None
     )
     # Values that differ from direction to direction belong to a vmap of the model's own, over many samples.
-    step = count if any(batched[:fixed]) else min(count, max(1, TOGETHER // max(1, largest)))
+    step = count if any(batched[:fixed]) else min(count, max(1, MAX_BATCHED // max(1, largest)))
 
     def some(start: int, out: Tensor | None = None) -> Tensor:
         """The derivative along the directions from `start`; a single one has no axis of directions."""
@@ -303,7 +303,7 @@ _ATTENTION_LAYER = FunctionType(
 )
 """`multi_head_attention_forward` that looks for attention in this module."""
 
-RULES: dict[Any, Callable[..., Any]] = {
+FORWARD_RULES: dict[Any, Callable[..., Any]] = {
     functional.batch_norm: _batch_norm,
     functional.layer_norm: _layer_norm,
     functional.scaled_dot_product_attention: _attention,

@@ -341,6 +341,10 @@ class Action(ABC):
         return self.as_coefficients(h[None])[0]
 
 
+SPAN_TOLERANCE = 1e-6
+"""Part of a matrix outside the span of the candidates, relative to its size, up to which it counts as inside."""
+
+
 class MatrixAction(Action):
     """An action whose generators are matrices of a linear or affine map, `[n, n]`."""
 
@@ -396,6 +400,17 @@ class MatrixAction(Action):
                 f"of {self!r}."
             )
 
+    def _check_inside(
+        self, outside: Float[Tensor, " d"], sizes: Float[Tensor, " d"], hint: str = ""
+    ) -> None:
+        """Raise `ArgumentError` if the part of a matrix outside the candidates' span is too large for its size."""
+        excess = outside - SPAN_TOLERANCE * sizes
+        if bool((excess > 1e-300).any()):
+            raise ArgumentError(
+                f"generator {int(excess.argmax())} lies outside the {self.size}-dimensional space of "
+                f"{self!r}.{hint}"
+            )
+
     @property
     def _generator_shapes(self) -> str:
         return f"{super()._generator_shapes} or matrices [d, {self.ambient}, {self.ambient}]"
@@ -432,10 +447,6 @@ class DerivedMatrices(MatrixAction):
         """Coefficients of its matrices; raise `ArgumentError` for a matrix outside the subspace."""
         whole = self.source.coefficients(matrices)
         own = self.own_coefficients(whole)
-        gap = (self.whole_coefficients(own) - whole).norm(dim=1)
-        if bool((gap > 1e-6 * whole.norm(dim=1) + 1e-300).any()):
-            raise ArgumentError(
-                f"generator {int(gap.argmax())} lies outside the {self.size}-dimensional space that "
-                "this action is restricted to."
-            )
+        outside = (self.whole_coefficients(own) - whole).norm(dim=1)
+        self._check_inside(outside, whole.norm(dim=1))
         return own

@@ -249,11 +249,6 @@ def place(moves: Mapping[str, Action], structure: Layout) -> Action:
     return groups[0] if len(groups) == 1 else Product(*groups)
 
 
-def placed_from_settings(moves: Mapping[str, Action], structure: Mapping[str, Any]) -> Placed:
-    """The action that `Placed.settings` described."""
-    return Placed(tuple(moves.items()), Layout.from_settings(structure))
-
-
 def _group(places: list[tuple[str, Action]], structure: Layout) -> Action:
     """Actions that share generators; a restriction is that of all of them together."""
     first = places[0][1]

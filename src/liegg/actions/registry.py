@@ -10,7 +10,7 @@ from liegg.actions.base import Action
 from liegg.actions.grid.color import Channels
 from liegg.actions.grid.grid import Grid
 from liegg.actions.linear import Affine, Linear, Vectors
-from liegg.actions.placed import placed_from_settings
+from liegg.actions.placed import Placed
 from liegg.actions.product import Product
 from liegg.actions.representations.irrep import Irrep
 from liegg.actions.representations.tensor import Tensor
@@ -18,6 +18,7 @@ from liegg.actions.restricted import Restricted
 from liegg.actions.slots import Slots
 from liegg.actions.structured.constructors import Banded, Blocks, Weights, algebra_from_list
 from liegg.actions.structured.kronecker import KroneckerSum
+from liegg.inputs.structure.layout import Layout
 
 
 def _restricted(parent: dict[str, Any], basis: list[list[float]], label: str = "") -> Restricted:
@@ -39,8 +40,9 @@ _FACTORIES: dict[str, Callable[..., Action]] = {
     "kronecker": lambda sizes, algebras: KroneckerSum(sizes, algebra_from_list(algebras)),
     "slots": Slots,
     "restricted": _restricted,
-    "placed": lambda places, structure: placed_from_settings(
-        {path: action_from_settings(inner) for path, inner in places}, structure
+    "placed": lambda places, structure: Placed(
+        tuple((path, action_from_settings(inner)) for path, inner in places),
+        Layout.from_settings(structure),
     ),
     "product": lambda parts: Product(*map(action_from_settings, parts)),
 }

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import fields
 from typing import Any
 
-NAMES = ("names",)
+NAME_SETTINGS = ("names",)
 """Settings that say how coordinates are called."""
 
 NUMERICAL_SETTINGS = (
@@ -43,7 +43,7 @@ def field_settings(
 def without(settings: Any, keys: Collection[str]) -> Any:
     """Settings without some keys, in actions that are made of others as well.
 
-    >>> without({"kind": "product", "parts": [{"kind": "linear", "names": ["a"]}]}, NAMES)
+    >>> without({"kind": "product", "parts": [{"kind": "linear", "names": ["a"]}]}, NAME_SETTINGS)
     {'kind': 'product', 'parts': [{'kind': 'linear'}]}
     """
     if isinstance(settings, dict):
@@ -53,4 +53,4 @@ def without(settings: Any, keys: Collection[str]) -> Any:
 
 def motions(settings: dict[str, Any]) -> dict[str, Any]:
     """The settings that say which motions an action has."""
-    return without(settings, (*NUMERICAL_SETTINGS, *NAMES))
+    return without(settings, (*NUMERICAL_SETTINGS, *NAME_SETTINGS))

@@ -16,7 +16,7 @@ from liegg.algebra.catalog import so
 LARGEST_NAMED = 32
 """Largest dimension of which motions have a name: it has 496 rotations."""
 
-DEGREES = 180 / math.pi
+DEGREES_PER_RADIAN = 180 / math.pi
 """Degrees per radian."""
 
 
@@ -62,7 +62,9 @@ class ValueAction(MatrixAction):
         """Rotation."""
         if not 1 < self.n <= LARGEST_NAMED:
             return {}
-        return {"rotation": Motion(self.coefficients(so(self.n)), unit="°", per_unit=DEGREES)}
+        return {
+            "rotation": Motion(self.coefficients(so(self.n)), unit="°", per_unit=DEGREES_PER_RADIAN)
+        }
 
     def code(self) -> str:
         """The constructor call."""

@@ -14,10 +14,10 @@ from liegg.cli.data.table import Columns, read_csv, read_parquet
 from liegg.cli.data.tensors import read_npz, read_pt, read_safetensors
 from liegg.results.run_folder import STORED_SAMPLES
 
-KINDS = (".npy", ".npz", ".csv", ".parquet", ".pt", ".pth", ".safetensors")
+DATA_SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".pt", ".pth", ".safetensors")
 """Files that hold samples."""
 
-NAMED = (".npz", ".pt", ".pth", ".safetensors")
+NAMED_SUFFIXES = (".npz", ".pt", ".pth", ".safetensors")
 """Files that may hold several named arrays."""
 
 
@@ -153,9 +153,9 @@ def load_data(text: str, *, size: str | None = None, named: bool = False) -> Any
         return read_images(path, parse_size(size))
     if size is not None:
         raise ArgumentError(f"--size {size} is for a folder of images; {text} is none.")
-    if path.suffix not in KINDS:
+    if path.suffix not in DATA_SUFFIXES:
         raise DataError(
-            f"data {text!r}: expected a file {', '.join(KINDS)}, or a folder of images with --size. "
+            f"data {text!r}: expected a file {', '.join(DATA_SUFFIXES)}, or a folder of images with --size. "
             "Save an array with numpy.save."
         )
     if not path.is_file():
@@ -189,7 +189,7 @@ def _check_lengths(text: str, found: Mapping[str, Any]) -> None:
 
 def _split(text: str) -> tuple[str, str]:
     """File and name of the array in it, from `x.npz:name`."""
-    for suffix in NAMED:
+    for suffix in NAMED_SUFFIXES:
         before, mark, key = text.rpartition(f"{suffix}:")
         if mark:
             return before + suffix, key

@@ -30,14 +30,14 @@ from liegg.actions.linear import Affine, Linear
 from liegg.actions.motion import Motion
 from liegg.actions.settings import field_settings
 
-NAMES = {1: "Sequence", 2: "Image", 3: "Volume"}
+GRID_NAMES = {1: "Sequence", 2: "Image", 3: "Volume"}
 SLOPE_ROUNDING = 8.0
 """Rounding units that a zero slope may be off by, per unit of the image's size."""
 
 MAX_SIDE = 4096
 """Pixels along an axis: a derivative is a matrix, of 128 MB for this many."""
 
-AXES = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
+GRID_AXES = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
 
 
 @checked_fields
@@ -83,7 +83,7 @@ class Grid(MapAction):
     step: float = 1.0
 
     def __post_init__(self) -> None:
-        name = NAMES[self.dimension]
+        name = GRID_NAMES[self.dimension]
         if not 0.1 <= self.sigma < math.inf:
             raise ArgumentError(
                 f"sigma={self.sigma}: expected a width of at least 0.1 pixels, for example sigma=1.0."
@@ -102,7 +102,7 @@ class Grid(MapAction):
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples are a grid, a grid with channels before it, or flat with `shape=` stated."""
-        name, flat = NAMES[self.dimension], math.prod(shape)
+        name, flat = GRID_NAMES[self.dimension], math.prod(shape)
         whole = self._whole_shape(shape, name)
         if len(whole) not in (self.dimension, self.dimension + 1):
             hint = ""
@@ -299,7 +299,7 @@ class Grid(MapAction):
 
     def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
         """Signed permutations of the axes, and circular shifts along each."""
-        whole = self._whole_shape(tuple(shape), NAMES[self.dimension])
+        whole = self._whole_shape(tuple(shape), GRID_NAMES[self.dimension])
         axes = range(len(whole) - 1, len(whole) - 1 - self.dimension, -1)
         return (GridSpace(whole, self.dimension), *(ShiftSpace(whole, axis) for axis in axes))
 
@@ -319,7 +319,7 @@ class Grid(MapAction):
         defaults = {"sigma": 1.0, "shape": None, "frame": 0, "step": 1.0}
         others = {name: getattr(self, name) for name in defaults}
         given = always | {k: v for k, v in others.items() if v != defaults[k]}
-        return f"{NAMES[self.dimension]}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+        return f"{GRID_NAMES[self.dimension]}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
 
     @property
     def source(self) -> Linear | Affine:
@@ -327,7 +327,7 @@ class Grid(MapAction):
         return Affine(self.dimension) if self.translations else Linear(self.dimension)
 
     def _expected(self, bracket: str) -> str:
-        axes = ", ".join(AXES[self.dimension])
+        axes = ", ".join(GRID_AXES[self.dimension])
         left, right = ("(", ")") if bracket == "(" else ("[", "]")
         return f"{left}{axes}{',' if bracket == '(' and self.dimension == 1 else ''}{right} or {left}channels, {axes}{right}"
 

@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError
 from liegg.actions.base import MatrixAction
-from liegg.actions.grid.grid import NAMES, Grid
+from liegg.actions.grid.grid import GRID_NAMES, Grid
 from liegg.actions.grid.stencils import Border, Scheme
 from liegg.algebra.catalog import scaling, se
 
@@ -111,7 +111,7 @@ def Sequence(  # noqa: N802
 
 def _on_grid(group: str | Tensor, linear: Grid) -> MatrixAction:
     """The linear or affine action, or its restriction."""
-    dimension, name = linear.dimension, NAMES[linear.dimension]
+    dimension, name = linear.dimension, GRID_NAMES[linear.dimension]
 
     def whole(*, translations: bool) -> Grid:
         return replace(linear, translations=translations)

@@ -19,9 +19,6 @@ from liegg.actions.values import ValueAction
 LARGEST_IMAGES = 2**24
 """Numbers in the matrices of a representation up to which they are built: 128 MB."""
 
-OUTSIDE = 1e-6
-"""Part of a matrix outside the algebra up to which it belongs to it."""
-
 
 class Representation(ValueAction):
     r"""A linear representation $\rho$ of matrices $h$, on each of `copies` values: $v \mapsto e^{\rho(h)} v$.
@@ -111,13 +108,8 @@ class Representation(ValueAction):
         self._check_side(matrices)
         inner = torch.einsum("dij,gij->dg", matrices, self.basis.to(matrices))
         outside = (matrices - self.matrices(inner)).flatten(1).norm(dim=1)
-        sizes = matrices.flatten(1).norm(dim=1)
-        if bool((outside > OUTSIDE * sizes + 1e-300).any()):
-            raise ArgumentError(
-                f"generator {int((outside / sizes.clamp_min(1e-300)).argmax())} is not one of the "
-                f"{self.size}-dimensional algebra that {self!r} represents. Pass generators such as "
-                f"liegg.so({self.n})."
-            )
+        hint = f" Pass generators such as liegg.so({self.n})."
+        self._check_inside(outside, matrices.flatten(1).norm(dim=1), hint)
         return inner
 
     def settings(self) -> dict[str, Any]:

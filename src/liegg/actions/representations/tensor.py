@@ -16,7 +16,7 @@ from liegg.actions.representations.representation import LARGEST_IMAGES, Represe
 
 Form = Literal["full", "voigt"]
 
-LARGEST_RANK = 8
+LARGEST_TENSOR_RANK = 8
 """Largest rank: every slot of a tensor needs a letter and n times the memory."""
 
 
@@ -59,9 +59,9 @@ class Tensor(Representation):
 
     def __post_init__(self) -> None:
         call = f"Tensor({self.n}, rank={self.rank})"
-        if self.n < 1 or not 1 <= self.rank <= LARGEST_RANK:
+        if self.n < 1 or not 1 <= self.rank <= LARGEST_TENSOR_RANK:
             raise ArgumentError(
-                f"{call}: n must be positive and the rank between 1 and {LARGEST_RANK}, for example "
+                f"{call}: n must be positive and the rank between 1 and {LARGEST_TENSOR_RANK}, for example "
                 "Tensor(3, rank=2)."
             )
         if self.symmetric and self.antisymmetric:

@@ -17,7 +17,7 @@ Algebra = Float[Tensor, "_ _ _"]
 """Matrices `[r, k, k]`; those of different parts differ in number and size."""
 
 
-LARGEST_SIDE = 10**7
+MAX_NUMBERS = 10**7
 """Most numbers in a sample."""
 
 
@@ -149,9 +149,9 @@ def Banded(  # noqa: N802
         (8998, 5)
     """
     widest = (n - 1) // 2 if periodic else n - 1
-    if not 1 <= n <= LARGEST_SIDE or not 0 <= width <= widest:
+    if not 1 <= n <= MAX_NUMBERS or not 0 <= width <= widest:
         raise ArgumentError(
-            f"Banded({n}, {width}): expected n from 1 to {LARGEST_SIDE} and a width from 0 to {max(widest, 0)}, "
+            f"Banded({n}, {width}): expected n from 1 to {MAX_NUMBERS} and a width from 0 to {max(widest, 0)}, "
             "for example Banded(784, 1)."
         )
     row = torch.arange(n).repeat_interleave(2 * width + 1)
