@@ -218,8 +218,6 @@ class Placed(Action):
 class MatrixPlaced(Placed, DerivedMatrices):
     """Actions with matrices at leaves; `Placed(...)` makes it where it can."""
 
-    words = MatrixAction.words  # pyright: ignore[reportIncompatibleMethodOverride]
-
     @property
     def source(self) -> MatrixAction:
         """The action at the first leaf."""

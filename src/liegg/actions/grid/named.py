@@ -26,7 +26,7 @@ LARGEST_OFFSET = 0.25
 """Longest change of brightness, in standard deviations of the values."""
 
 LARGEST_HUE = math.pi / 6
-"""Longest turn of the colours about grey: 30°."""
+"""Largest rotation of the colours about grey: 30°."""
 
 
 def motions_of_grid(grid: Grid, shape: tuple[int, ...], spread: float) -> dict[str, Motion]:

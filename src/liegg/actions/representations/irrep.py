@@ -23,7 +23,7 @@ LARGEST_DEGREE = 64
 @checked_fields
 @dataclass(frozen=True, repr=False)
 class Irrep(Representation):
-    r"""Rotations of space on values of degree l: 2l + 1 numbers that turn as spherical harmonics do.
+    r"""Rotations of space on values of degree l: 2l + 1 numbers that rotate as spherical harmonics do.
 
     A value is a vector $v$ with $v(Rx) = D^l(R)\, v(x)$ for $v(x) = (Y_{l,-l}(x), \dots, Y_{l,l}(x))$, the
     real spherical harmonics without Condon-Shortley phase. The three candidates are the rotations
