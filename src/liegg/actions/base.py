@@ -248,7 +248,9 @@ class Action(ABC):
     # What a pass over the data needs; the defaults are right for every action
 
     def precompute(self, x: Float[Tensor, "b ..."], into: Any = None) -> Any:
-        """Quantities of a batch that `contract` and `moment` share (`precomputed=`); None for none.
+        """Quantities of a batch that rows and moments share; None for none.
+
+        Of an action that has some, `contract`, `moment` and `moments` take them as the keyword `precomputed`.
 
         Args:
             x: the batch.
@@ -274,10 +276,7 @@ class Action(ABC):
         return torch.zeros(self.size, dtype=torch.float64)
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k g"]:
         r"""Polarization rows $\langle \partial f_k(x), \xi_a(x) \rangle$ from gradients of `k` outputs."""
         flat = gradients.flatten(2)
@@ -294,17 +293,13 @@ class Action(ABC):
         r"""Vectors $l, r$ with row = $l \otimes r$ for every row, where the action has that form."""
         return None
 
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "s s"]:
         """Statistic, additive over samples, from which `displacement` makes M."""
         xi = self.fields(x).flatten(2)
         return torch.einsum("bgx,bhx->gh", xi, xi)
 
     def moments(
-        self,
-        x: Float[Tensor, "b ..."],
-        block: Int[Tensor, " b"],
-        count: int,
-        precomputed: Any = None,
+        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int
     ) -> Float[Tensor, "p s s"]:
         """Moment of the samples of every block, of which there are `count`; zero for a block without samples."""
         places = {index: (block == index).nonzero()[:, 0] for index in block.unique().tolist()}

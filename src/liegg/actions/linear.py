@@ -120,10 +120,7 @@ class VectorAction(ValueAction):
         return self.apply_matrix(self.matrices(h.to(device=x.device, dtype=x.dtype)[None])[0], x)
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k g"]:
         r"""Outer products $\sum_{\text{copies}} \partial f \otimes \tilde x$; no field is formed."""
         slopes = self.staged(gradients.flatten(0, 1)).unflatten(0, gradients.shape[:2])

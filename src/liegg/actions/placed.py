@@ -96,7 +96,7 @@ class Placed(Action):
         return out * self.movable(x) if self._masked else out
 
     def contract(
-        self, gradients: Float[Tensor, "b k D"], x: Float[Tensor, "b D"], precomputed: Any = None
+        self, gradients: Float[Tensor, "b k D"], x: Float[Tensor, "b D"]
     ) -> Float[Tensor, "b k g"]:
         """Sum over the leaves."""
         if self._masked:
@@ -108,14 +108,14 @@ class Placed(Action):
             rows.append(action.contract(slopes, leaf))
         return torch.stack(rows).sum(0)
 
-    def moment(self, x: Float[Tensor, "b D"], precomputed: Any = None) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b D"]) -> Float[Tensor, "s s"]:
         """Sum over the leaves; of the fields themselves where points may be missing."""
         if self._masked:
             return super().moment(x)
         return torch.stack([action.moment(leaf) for _, action, leaf in self._leaves(x)]).sum(0)
 
     def moments(
-        self, x: Float[Tensor, "b D"], block: Int[Tensor, " b"], count: int, precomputed: Any = None
+        self, x: Float[Tensor, "b D"], block: Int[Tensor, " b"], count: int
     ) -> Float[Tensor, "p s s"]:
         """Sum over the leaves."""
         if self._masked:

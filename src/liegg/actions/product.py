@@ -77,15 +77,12 @@ class Product(Action):
         return sum((action.tangents(own, x) for action, own in self._split(h)), zero)
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k g"]:
         """The actions' own, side by side."""
         return torch.cat([action.contract(gradients, x) for action in self.actions], dim=2)
 
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "g g"]:
+    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "g g"]:
         """The actions' own on the diagonal; between two, fields of one contracted with the other."""
         rows = []
         for i, action in enumerate(self.actions):

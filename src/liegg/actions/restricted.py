@@ -115,26 +115,19 @@ class Restricted(Action):
         return self.parent.tangents(self.whole_coefficients(h), x)
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k r"]:
         """Project the parent's rows, or take one field at a time where it has many generators."""
         if self.row_action is self:
-            return super().contract(gradients, x, precomputed)
+            return super().contract(gradients, x)
         return self.own_coefficients(self.parent.contract(gradients, x))
 
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "s s"]:
         """The parent's statistic."""
         return self.parent.moment(x)
 
     def moments(
-        self,
-        x: Float[Tensor, "b ..."],
-        block: Int[Tensor, " b"],
-        count: int,
-        precomputed: Any = None,
+        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int
     ) -> Float[Tensor, "p s s"]:
         """Those of the parent."""
         return self.parent.moments(x, block, count)

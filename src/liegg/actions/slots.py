@@ -58,10 +58,7 @@ class Slots(Action):
         return x.new_zeros(len(h), *x.shape)
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k 0"]:
         """No column."""
         return gradients.new_zeros(*gradients.shape[:2], 0)

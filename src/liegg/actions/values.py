@@ -3,7 +3,6 @@
 import math
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
 
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -42,17 +41,13 @@ class ValueAction(MatrixAction):
         """The names of the coordinates."""
         return None if self.names is None else tuple(self.names)
 
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "m m"]:
+    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "m m"]:
         """Second moment of the values."""
         values = self._factors(x).flatten(0, 1)
         return values.mT @ values
 
     def moments(
-        self,
-        x: Float[Tensor, "b ..."],
-        block: Int[Tensor, " b"],
-        count: int,
-        precomputed: Any = None,
+        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int
     ) -> Float[Tensor, "p m m"]:
         """Second moments of all blocks at once."""
         values = group_by_block(self._factors(x), block, count).flatten(1, 2)

@@ -202,17 +202,18 @@ def _discover(options: SimpleNamespace) -> None:
     run = liegg.Run(**{name: getattr(options, name) for name in names.split()})
     clock = Clock()
     is_first = launcher.rank() == 0  # of several processes only the first prints and writes
+    say = print_error if is_first else str
     hidden = options.quiet or options.json or not is_first
-    inputs = _in_all_processes(lambda: _load(options, is_first=is_first), options.timeout)
+    inputs = _in_all_processes(lambda: _load(options, say), options.timeout)
     samples = inputs.samples
     count = samples.number
     clock.note(f"loaded {options.model} and {count} samples of {options.data}")
     if uses_factory_weights(inputs.model, options.weights):
         clock.note(FACTORY_WEIGHTS)
-        print_error(FACTORY_WEIGHTS) if is_first else None
+        say(FACTORY_WEIGHTS)
     if (evaluations := _expected_evaluations(inputs, run)) is not None:
         clock.note(evaluations)
-        print_error(evaluations) if is_first and not hidden else None
+        print_error(evaluations) if not hidden else None
     own = count // launcher.world_size()
     with progress_bars(hidden, "samples") as advance:
         sym = liegg.discover(
@@ -297,7 +298,7 @@ def _finish(
             raise error
 
 
-def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
+def _load(options: SimpleNamespace, say: Callable[[str], object]) -> _Inputs:
     """Read everything that the options name, and check what would fail only after the analysis."""
     from torch.nn import Module
 
@@ -305,7 +306,7 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
     from liegg.cli import files
     from liegg.cli.models import load_model
     from liegg.cli.parse import parse_action, parse_output, parse_thresholds
-    from liegg.polarization.launcher import local_device
+    from liegg.polarization import launcher
     from liegg.results.run_folder import check_run_folder
 
     samples = files.load_samples(
@@ -316,8 +317,7 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
         samples=options.samples,
         named=bool(options.moves),
     )
-    device = options.device and local_device(options.device)
-    say = print_error if is_first else str
+    device = options.device and launcher.local_device(options.device)
     model = load_model(options.model, options.weights, device, trusted=options.trust_model, say=say)
     if options.layers and not isinstance(model, Module):
         raise LieggError(
@@ -329,7 +329,7 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
             "--layers follows a motion of the input through the layers, and --at begins behind one of them. Leave one "
             "of them out."
         )
-    if is_first and options.out is not None:
+    if options.out is not None and launcher.rank() == 0:
         check_run_folder(options.out)
     outputs, output_action = options.outputs, options.output_action
     action = parse_action(options.action, options.names)

@@ -331,6 +331,7 @@ def test_no_direction_moves_constant_images():
             nn.Sequential(nn.Flatten(), mlp(144, 8, 2, dtype=dtype)),
             flat,
             liegg.Image("affine", derivative=scheme),
+            controls="none",
         )
         assert sym.nullity == 0
         assert len(sym.accumulated.solution.trivial) == 6
@@ -348,6 +349,7 @@ def test_no_direction_along_the_stripes_moves_stripes():
             nn.Sequential(nn.Flatten(), mlp(144, 8, 2, dtype=dtype)),
             rows,
             liegg.Image("affine", derivative=scheme),
+            controls="none",
         )
         assert len(sym.accumulated.solution.trivial) == 3
         assert_same_span(

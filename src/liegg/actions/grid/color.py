@@ -71,15 +71,12 @@ class Channels(MapAction):
         return self._on(x).field(h, x.flatten(1)).reshape(x.shape)
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k g"]:
         """Outer products of gradients and values, summed over the pixels."""
         return self._on(x).contract(gradients.flatten(2), x.flatten(1))
 
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "s s"]:
         """Second moment of the channels."""
         return self._on(x).moment(x.flatten(1))
 

@@ -144,10 +144,7 @@ class KroneckerSum(StructuredAction):
             )
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k g"]:
         """Slope times number, summed along all lines of each axis."""
         tensor = x.reshape(-1, *self.sizes)

@@ -69,7 +69,7 @@ class StructuredAction(MatrixAction):
         moved = [apply(flat).to(x.dtype) for apply, _ in self._maps(h.to(x.device, wide))]
         return torch.stack(moved).reshape(len(h), *x.shape)
 
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "s s"]:
         """Second moment of the numbers; the displacement if there are fewer candidates."""
         flat = x.reshape(-1, self.ambient)
         many = self.size > self.ambient
@@ -211,10 +211,7 @@ class Sparse(StructuredAction):
             )
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k g"]:
         """Products of slope and number at the entries, summed for each candidate."""
         own = self.entries.on(x.device, x.dtype)
