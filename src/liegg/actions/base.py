@@ -336,10 +336,6 @@ class Action(ABC):
         return self.as_coefficients(h[None])[0]
 
 
-SPAN_TOLERANCE = 1e-6
-"""Part of a matrix outside the span of the candidates, relative to its size, up to which it counts as inside."""
-
-
 class MatrixAction(Action):
     """An action whose generators are matrices of a linear or affine map, `[n, n]`."""
 
@@ -386,62 +382,6 @@ class MatrixAction(Action):
             tolerance=tolerance,
         )
 
-    def _check_side(self, matrices: Float[Tensor, "d n n"]) -> None:
-        """Raise `ArgumentError` unless these are matrices of the generators' side."""
-        n = self.ambient
-        if matrices.ndim != 3 or matrices.shape[1:] != (n, n):
-            raise ArgumentError(
-                f"generators have shape {tuple(matrices.shape)}; expected [d, {n}, {n}], matrices "
-                f"of {self!r}."
-            )
-
-    def _check_inside(
-        self, outside: Float[Tensor, " d"], sizes: Float[Tensor, " d"], hint: str = ""
-    ) -> None:
-        """Raise `ArgumentError` if the part of a matrix outside the candidates' span is too large for its size."""
-        excess = outside - SPAN_TOLERANCE * sizes
-        if bool((excess > 1e-300).any()):
-            raise ArgumentError(
-                f"generator {int(excess.argmax())} lies outside the {self.size}-dimensional space of "
-                f"{self!r}.{hint}"
-            )
-
     @property
     def _generator_shapes(self) -> str:
         return f"{super()._generator_shapes} or matrices [d, {self.ambient}, {self.ambient}]"
-
-
-class DerivedMatrices(MatrixAction):
-    """An action with the matrices of another one, or of a subspace of its candidates."""
-
-    @property
-    @abstractmethod
-    def source(self) -> MatrixAction:
-        """The action that the matrices belong to."""
-
-    @property
-    def ambient(self) -> int:
-        """Side of its matrices."""
-        return self.source.ambient
-
-    @property
-    def homogeneous(self) -> bool:
-        """Whether its maps are affine."""
-        return self.source.homogeneous
-
-    @property
-    def axes(self) -> tuple[str, ...] | None:
-        """Names of its coordinates."""
-        return self.source.axes
-
-    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
-        """Its matrices."""
-        return self.source.matrices(self.whole_coefficients(coefficients))
-
-    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
-        """Coefficients of its matrices; raise `ArgumentError` for a matrix outside the subspace."""
-        whole = self.source.coefficients(matrices)
-        own = self.own_coefficients(whole)
-        outside = (self.whole_coefficients(own) - whole).norm(dim=1)
-        self._check_inside(outside, whole.norm(dim=1))
-        return own

@@ -16,6 +16,7 @@ from liegg.actions.displacement import Displacement
 from liegg.actions.finite.slots import SlotSpace
 from liegg.actions.finite.space import Space
 from liegg.actions.finite.vectors import VectorSpace
+from liegg.actions.generators import check_side
 from liegg.actions.motion import Motion
 from liegg.actions.names import checked_names, with_names
 from liegg.actions.settings import field_settings
@@ -234,7 +235,7 @@ class Linear(VectorAction):
 
     def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
         """Flatten matrices row by row."""
-        self._check_side(matrices)
+        check_side(matrices, self)
         return matrices.flatten(1)
 
     @property

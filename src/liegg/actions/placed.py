@@ -9,7 +9,8 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ShapeError
-from liegg.actions.base import Action, DerivedMatrices, MatrixAction
+from liegg.actions.base import Action, MatrixAction
+from liegg.actions.derived import DerivedMatrices
 from liegg.actions.displacement import Displacement
 from liegg.actions.finite.space import Space
 from liegg.actions.motion import Motion

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import orthonormal_rows
-from liegg.actions.base import Action, DerivedMatrices, MatrixAction
+from liegg.actions.base import Action, MatrixAction
+from liegg.actions.derived import DerivedMatrices
 from liegg.actions.displacement import Displacement
 from liegg.actions.motion import Motion
 from liegg.algebra.subspace import principal_angles

@@ -26,6 +26,8 @@ from liegg.cli._shared import (
     store_run,
 )
 from liegg.cli.discover_options import (
+    NEEDS_MODEL,
+    NEEDS_NO_MODEL,
     About,
     ActionText,
     AtText,
@@ -75,16 +77,6 @@ if TYPE_CHECKING:
     from liegg.results.layers import LayerSymmetries
     from liegg.results.run_folder import Clock
     from liegg.results.symmetries import Symmetries
-
-NEEDS_MODEL = (
-    *("weights", "trust_model", "device", "output_action", "outputs", "target", "output", "task"),
-    *("at", "about", "layers", "group", "moves", "control", "control_draws", "route", "budget"),
-    *("bottom", "checkpoint", "classes"),
-)
-"""Options that are about a model."""
-
-NEEDS_NO_MODEL = ("labels", "question")
-"""Options that are about a data set alone."""
 
 
 def discover(

@@ -244,3 +244,13 @@ Timeout = Annotated[
 ]
 Out = Annotated[Path | None, option(OUTPUT, "Run folder for the result and its report.")]
 Title = Annotated[str | None, option(OUTPUT, "Heading of the report.")]
+
+NEEDS_MODEL = (
+    *("weights", "trust_model", "device", "output_action", "outputs", "target", "output", "task"),
+    *("at", "about", "layers", "group", "moves", "control", "control_draws", "route", "budget"),
+    *("bottom", "checkpoint", "classes"),
+)
+"""Options that are about a model."""
+
+NEEDS_NO_MODEL = ("labels", "question")
+"""Options that are about a data set alone."""

@@ -7,7 +7,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ShapeError
-from liegg.actions.base import DerivedMatrices, MatrixAction
+from liegg.actions.base import MatrixAction
+from liegg.actions.derived import DerivedMatrices
 
 
 class MapAction(DerivedMatrices):

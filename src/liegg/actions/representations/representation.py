@@ -12,6 +12,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.displacement import Displacement
+from liegg.actions.generators import check_inside, check_side
 from liegg.actions.names import checked_names
 from liegg.actions.settings import field_settings
 from liegg.actions.values import ValueAction
@@ -105,11 +106,11 @@ class Representation(ValueAction):
 
     def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
         """Coordinates in the basis; raise `ArgumentError` for a matrix outside the algebra."""
-        self._check_side(matrices)
+        check_side(matrices, self)
         inner = torch.einsum("dij,gij->dg", matrices, self.basis.to(matrices))
         outside = (matrices - self.matrices(inner)).flatten(1).norm(dim=1)
         hint = f" Pass generators such as liegg.so({self.n})."
-        self._check_inside(outside, matrices.flatten(1).norm(dim=1), hint)
+        check_inside(outside, matrices.flatten(1).norm(dim=1), self, hint)
         return inner
 
     def settings(self) -> dict[str, Any]:

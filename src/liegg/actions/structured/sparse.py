@@ -14,6 +14,7 @@ from torch import Tensor
 from liegg._utils.errors import ShapeError
 from liegg.actions.base import MatrixAction
 from liegg.actions.displacement import Displacement
+from liegg.actions.generators import check_inside, check_side
 from liegg.actions.names import checked_names, with_names
 
 Map = Callable[[Tensor], Tensor]
@@ -83,11 +84,11 @@ class StructuredAction(MatrixAction):
 
     def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
         """Coordinates in the candidates; raise `ArgumentError` for a matrix outside their span."""
-        self._check_side(matrices)
+        check_side(matrices, self)
         found = self._coordinates(matrices)
         pairs = zip(found, matrices, strict=True)  # one at a time, to save memory
         outside = [float((self.matrices(h[None])[0] - matrix).norm()) for h, matrix in pairs]
-        self._check_inside(matrices.new_tensor(outside), matrices.flatten(1).norm(dim=1))
+        check_inside(matrices.new_tensor(outside), matrices.flatten(1).norm(dim=1), self)
         return found
 
 
