@@ -3,6 +3,7 @@
 
 import math
 from itertools import cycle, product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -103,7 +104,7 @@ def test_fields_of_smooth_signals_are_their_derivatives():
 # One answer, whichever way it is asked for
 
 
-CASES = [
+CASES: list[tuple[Any, torch.Tensor, torch.Tensor]] = [
     (
         MAKERS[d]("affine", derivative=scheme),
         normal(3, 2, *(6, 7, 5)[:d]),

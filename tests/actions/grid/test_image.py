@@ -2,6 +2,7 @@
 """Images, volumes and sequences: which generators are asked about."""
 
 from itertools import product
+from typing import Any
 
 import jaxtyping
 import pytest
@@ -50,7 +51,11 @@ def test_groups_are_closed_under_the_bracket():
 def test_groups_span_what_their_names_say():
     for d, make in MAKERS.items():
         stretch = torch.nn.functional.pad(liegg.scaling(d), (0, 1, 0, 1))
-        known = {"linear": liegg.gl(d), "affine": liegg.aff(d), "euclidean": liegg.se(d)}
+        known: dict[Any, torch.Tensor] = {
+            "linear": liegg.gl(d),
+            "affine": liegg.aff(d),
+            "euclidean": liegg.se(d),
+        }
         known["similarity"] = torch.cat([liegg.se(d), stretch])
         for group, span in known.items():
             action = make(group)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 import liegg
 from cases import mlp, normal, units
+from liegg.actions.grid.stencils import Scheme
 from liegg.testing import assert_invariant, assert_same_span
 
 EXACT = liegg.Image(derivative="spectral")
@@ -317,7 +318,7 @@ def test_a_transformer_is_read_without_a_warning():
 
 # What does not move
 
-STILL = ["spectral", "central", "gaussian", "paper"]
+STILL: tuple[Scheme, ...] = ("spectral", "central", "gaussian", "paper")
 
 
 def test_no_direction_moves_constant_images():

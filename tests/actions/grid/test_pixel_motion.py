@@ -10,6 +10,7 @@ import liegg
 from cases import normal
 from liegg._utils.errors import ArgumentError
 from liegg.actions.grid.pixel_motion import PixelMotion, pixel_motion
+from liegg.actions.grid.stencils import BORDERS
 
 
 def motion_of(name, size, shape, action=None):
@@ -22,8 +23,7 @@ def motion_of(name, size, shape, action=None):
 
 def test_a_motion_in_pixels_is_that_of_the_action():
     for (kind, sides), border in product(
-        [(liegg.Sequence, (9,)), (liegg.Image, (7, 9)), (liegg.Volume, (5, 6, 7))],
-        ["replicate", "zeros", "periodic"],
+        [(liegg.Sequence, (9,)), (liegg.Image, (7, 9)), (liegg.Volume, (5, 6, 7))], BORDERS
     ):
         action = kind("affine", border=border)
         x = normal(2, math.prod(sides) * 2).reshape(2, 2, *sides)

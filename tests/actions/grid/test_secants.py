@@ -11,6 +11,7 @@ import torch
 import liegg
 from cases import normal
 from liegg.actions.grid.coordinates import coordinates
+from liegg.actions.grid.stencils import BORDERS
 from signals import MAKERS, bumps, off
 
 SIZES = [(17,), (12, 15), (15, 12), (9, 8, 11)]
@@ -48,7 +49,7 @@ def test_the_fields_of_shears_and_translations_are_secants_of_the_motion():
 
 def test_a_translation_is_that_by_a_whole_pixel_without_interpolation():
     """Compared with rolled and cropped pixels."""
-    for border, sides in product(["replicate", "periodic", "zeros"], SIZES):
+    for border, sides in product(BORDERS, SIZES):
         d, x = len(sides), normal(2, *sides)
         action = MAKERS[d]("affine", border=border)
         unit = min(sides) / 2

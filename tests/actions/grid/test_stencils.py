@@ -60,9 +60,8 @@ def test_a_constant_has_no_derivative():
 
 
 def test_a_ramp_has_its_slope_inside():
-    for (scheme, reach), border in product(
-        [("central", 1), ("gaussian", 4), ("paper", 1)], BORDERS
-    ):
+    reaches: dict[Filter, int] = {"central": 1, "gaussian": 4, "paper": 1}
+    for (scheme, reach), border in product(reaches.items(), BORDERS):
         ramp = 2.5 * torch.arange(13, dtype=torch.float64) - 4
         slope = derivative_matrix(13, scheme, border) @ ramp
         torch.testing.assert_close(

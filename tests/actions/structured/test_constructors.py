@@ -66,8 +66,8 @@ def test_laws(case):
     # A long motion is the matrix exponential.
     h, x = 8 * normal(action.size, seed=1) / action.size**0.5, normal(4, action.ambient)
     moved = x @ torch.linalg.matrix_exp(action.matrices(h[None])[0]).mT
-    close = {"rtol": 1e-9, "atol": 1e-9 * float(moved.abs().max())}
-    torch.testing.assert_close(action.act(h, x), moved, **close)
+    largest = float(moved.abs().max())
+    torch.testing.assert_close(action.act(h, x), moved, rtol=1e-9, atol=1e-9 * largest)
     # Moments add over blocks of samples.
     x, block = normal(9, action.ambient), torch.arange(9) % 2
     apart = action.moments(x, block, 3)
