@@ -428,7 +428,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of("_utils/file_set.py", "tests/_utils/test_file_set.py")(
         (
             "A file is read only if it has the checksum of the manifest.",
-            "if hashlib.sha256(content).hexdigest() == manifest.files[name]:",
+            "if _digest(content) == manifest.files[name]:",
             "if True:",
         ),
         (
@@ -438,7 +438,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "A stale file that was changed since is not removed.",
-            "if hashlib.sha256(read_regular(folder / name)).hexdigest() == digest:",
+            "if _digest(read_regular(folder / name)) == digest:",
             "if True:",
         ),
         ("A manifest cannot name files outside its folder.", "if not is_plain(name)]", "if False]"),

@@ -71,9 +71,8 @@ def test_no_advice_is_about_an_argument_that_discover_has():
 MATRICES = Float[Tensor, "d n n"]
 
 
-@pytest.mark.parametrize(
-    ("hint", "given", "expected"),
-    [
+def test_values_that_fit_are_converted():
+    for hint, given, expected in [
         (int, 3, 3),
         (int, np.int64(3), 3),
         (int, torch.tensor(3), 3),
@@ -92,16 +91,13 @@ MATRICES = Float[Tensor, "d n n"]
         (Sequence[int], np.array([2, 3]), [2, 3]),
         (Callable[[int], object] | None, print, print),
         (Any, "anything", "anything"),
-    ],
-)
-def test_values_that_fit_are_converted(hint, given, expected):
-    converted = convert(given, hint)
-    assert (converted, type(converted)) == (expected, type(expected))
+    ]:
+        converted = convert(given, hint)
+        assert (converted, type(converted)) == (expected, type(expected))
 
 
-@pytest.mark.parametrize(
-    ("hint", "given", "expected"),
-    [
+def test_values_that_do_not_fit_say_what_was_expected():
+    for hint, given, expected in [
         (int, True, "a whole number"),
         (int, np.True_, "a whole number"),
         (int, torch.tensor(True), "a whole number"),
@@ -130,26 +126,21 @@ def test_values_that_fit_are_converted(hint, given, expected):
         (MATRICES, torch.zeros(1, 3, 3).to_sparse(), r"a tensor \[d, n, n\]"),
         (MATRICES, torch.zeros(1, 3, 3, device="meta"), "with values"),
         (MATRICES, np.full((1, 2, 2), "a"), r"a tensor \[d, n, n\]"),
-    ],
-)
-def test_values_that_do_not_fit_say_what_was_expected(hint, given, expected):
-    with pytest.raises(MismatchError, match=expected):
-        convert(given, hint)
+    ]:
+        with pytest.raises(MismatchError, match=expected):
+            convert(given, hint)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
+def test_arrays_become_tensors_of_real_numbers():
+    for given in [
         np.arange(9.0).reshape(1, 3, 3)[:, ::-1],
         np.arange(9).reshape(1, 3, 3),
         torch.arange(9).reshape(1, 3, 3),
         np.zeros((0, 3, 3), dtype=np.float32),
-    ],
-)
-def test_arrays_become_tensors_of_real_numbers(given):
-    converted = convert(given, MATRICES)
-    assert converted.is_floating_point()
-    assert converted.tolist() == given.tolist()
+    ]:
+        converted = convert(given, MATRICES)
+        assert converted.is_floating_point()
+        assert converted.tolist() == given.tolist()
 
 
 def test_long_values_are_shown_short():

@@ -9,8 +9,8 @@ import string
 import pytest
 
 from liegg._utils.diagnoses import (
-    CHOSEN,
-    COUNTED,
+    CHOSEN_WORD,
+    COUNTED_NOUN,
     Diagnosis,
     Kind,
     as_remark,
@@ -93,10 +93,10 @@ def test_words_agree_with_numbers():
 
 def test_number_formats_are_neither_nouns_nor_choices():
     for spec in (".2g", ".0e", "g", "", ".1%", ".0f", "d"):
-        assert not COUNTED.fullmatch(spec), spec
-        assert not CHOSEN.fullmatch(spec), spec
-    assert COUNTED.fullmatch("held-out sample")
-    assert CHOSEN.fullmatch("?|s")
+        assert not COUNTED_NOUN.fullmatch(spec), spec
+        assert not CHOSEN_WORD.fullmatch(spec), spec
+    assert COUNTED_NOUN.fullmatch("held-out sample")
+    assert CHOSEN_WORD.fullmatch("?|s")
 
 
 def test_remarks_are_strings_that_come_back():

@@ -1,5 +1,6 @@
 """Forward derivatives, of attention and fixed norms too, and torch's choice of kernels as it was afterwards."""
 
+from itertools import product
 from typing import Any
 
 import pytest
@@ -140,27 +141,26 @@ def shifted(norm: nn.Module, dtype: torch.dtype) -> nn.Module:
     return norm.eval().to(dtype)
 
 
-@pytest.mark.parametrize(
-    ("kind", "shape"),
-    [
-        (nn.BatchNorm1d, ()),
-        (nn.BatchNorm1d, (5,)),
-        (nn.BatchNorm2d, (4, 5)),
-        (nn.BatchNorm3d, (2, 3, 2)),
-    ],
-)
-@pytest.mark.parametrize("affine", [True, False])
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16])
-def test_a_norm_is_what_torch_makes_of_it(kind, shape, affine, dtype):
-    norm = shifted(kind(3, affine=affine, eps=0.1), dtype)
-    x, t = (normal(6, 3, *shape, seed=seed).to(dtype) for seed in (0, 1))
-    value, slope = jvp(norm, x, t)
-    plain, known = torch.func.jvp(norm, (x,), (t,))[:2]
-    assert torch.equal(value, plain)
-    torch.testing.assert_close(
-        slope, known, rtol=8 * torch.finfo(dtype).eps, atol=8 * torch.finfo(dtype).eps
-    )
-    assert slope.dtype == dtype
+def test_a_norm_is_what_torch_makes_of_it():
+    for dtype, affine, (kind, shape) in product(
+        [torch.float64, torch.float32, torch.bfloat16],
+        [True, False],
+        [
+            (nn.BatchNorm1d, ()),
+            (nn.BatchNorm1d, (5,)),
+            (nn.BatchNorm2d, (4, 5)),
+            (nn.BatchNorm3d, (2, 3, 2)),
+        ],
+    ):
+        norm = shifted(kind(3, affine=affine, eps=0.1), dtype)
+        x, t = (normal(6, 3, *shape, seed=seed).to(dtype) for seed in (0, 1))
+        value, slope = jvp(norm, x, t)
+        plain, known = torch.func.jvp(norm, (x,), (t,))[:2]
+        assert torch.equal(value, plain)
+        torch.testing.assert_close(
+            slope, known, rtol=8 * torch.finfo(dtype).eps, atol=8 * torch.finfo(dtype).eps
+        )
+        assert slope.dtype == dtype
 
 
 def test_tangents_side_by_side():
@@ -214,13 +214,12 @@ def test_statistics_that_move_are_refused_by_torch_itself(name):
         jvp(with_moving(name, input_too=True), normal(6, 3), normal(6, 3, seed=1))
 
 
-@pytest.mark.parametrize("name", ["weight", "bias"])
-@pytest.mark.parametrize("input_too", [True, False])
-def test_a_norm_whose_weights_move_is_left_to_torch(name, input_too):
-    x, t, norm = normal(6, 3), normal(6, 3, seed=1), with_moving(name, input_too=input_too)
-    torch.testing.assert_close(
-        jvp(norm, x, t), torch.func.jvp(norm, (x,), (t,)), rtol=1e-12, atol=1e-12
-    )
+def test_a_norm_whose_weights_move_is_left_to_torch():
+    for input_too, name in product([True, False], ["weight", "bias"]):
+        x, t, norm = normal(6, 3), normal(6, 3, seed=1), with_moving(name, input_too=input_too)
+        torch.testing.assert_close(
+            jvp(norm, x, t), torch.func.jvp(norm, (x,), (t,)), rtol=1e-12, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

@@ -89,33 +89,24 @@ def reference(matrix):
     return np.sort(np.concatenate([values, np.zeros(matrix.shape[1] - len(values))]))
 
 
-def test_values_are_scipys(matrix, pairs):
-    values = reference(matrix)
-    np.testing.assert_allclose(pairs[0], values, rtol=0, atol=1e-12 * values[-1])
-    assert bool((pairs[0] >= 0).all())
-    assert bool((pairs[0].diff() >= 0).all())
+def test_right_singular_pairs(matrix, pairs):
+    """Values of scipy in ascending order, a complete orthonormal basis, and every vector with its value.
 
-
-def test_the_basis_is_complete_and_orthonormal(matrix, pairs):
-    basis = pairs[1]
-    assert basis.shape == (matrix.shape[1], matrix.shape[1])
-    torch.testing.assert_close(
-        basis @ basis.mT, torch.eye(len(basis), dtype=torch.float64), rtol=0, atol=1e-13
-    )
-
-
-def test_every_vector_goes_with_its_value(matrix, pairs):
+    Zeros are found at the rounding of the matrix: far below what RᵀR alone could show (1e-8), and below the verdict's floor, so that
+    a symmetry is called exact.
+    """
     values, basis = pairs
+    known = reference(matrix)
+    np.testing.assert_allclose(values, known, rtol=0, atol=1e-12 * known[-1])
+    assert bool((values >= 0).all())
+    assert bool((values.diff() >= 0).all())
+    identity = torch.eye(matrix.shape[1], dtype=torch.float64)
+    torch.testing.assert_close(basis @ basis.mT, identity, rtol=0, atol=1e-13)
     largest = max(float(values[-1]), 1e-300)
-    torch.testing.assert_close(
-        (matrix / largest @ basis.mT).norm(dim=0), values / largest, rtol=0, atol=1e-12
-    )
-
-
-def test_zeros_are_found_at_the_rounding_of_the_matrix(matrix, pairs):
-    """Far below what RᵀR alone could show (1e-8), and below the verdict's floor, so that a symmetry is called exact."""
-    zeros = int((reference(matrix) <= 1e-14 * reference(matrix)[-1]).sum())
-    assert float(pairs[0][:zeros].sum()) <= 1e-14 * float(pairs[0][-1])
+    lengths = (matrix / largest @ basis.mT).norm(dim=0)
+    torch.testing.assert_close(lengths, values / largest, rtol=0, atol=1e-12)
+    zeros = int((known <= 1e-14 * known[-1]).sum())
+    assert float(values[:zeros].sum()) <= 1e-14 * float(values[-1])
     assert numerical_floor(2.0**-52, Thresholds()) > 1e-14**2
 
 
@@ -160,27 +151,27 @@ def test_canonical_basis_depends_on_the_span_alone(d, seed):
     )  # the same projector
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_canonical_rotations_are_the_textbook_ones(seed):
+def test_canonical_rotations_are_the_textbook_ones():
     """All coordinates tie here, so rounding must not choose among them."""
-    turn = torch.linalg.qr(normal(10, 10, seed=seed))[0]
-    basis = canonical_basis(turn @ so(5).flatten(1) / 2**0.5)
-    expected = [[i, j] for i in range(5) for j in range(i + 1, 5)]
-    assert [
-        b.unflatten(0, (5, 5)).triu().abs().gt(1e-12).nonzero().squeeze(0).tolist() for b in basis
-    ] == expected
-    torch.testing.assert_close(
-        basis.abs().max(1).values, torch.full((10,), 0.5**0.5, dtype=torch.float64)
-    )
+    for seed in range(5):
+        turn = torch.linalg.qr(normal(10, 10, seed=seed))[0]
+        basis = canonical_basis(turn @ so(5).flatten(1) / 2**0.5)
+        expected = [[i, j] for i in range(5) for j in range(i + 1, 5)]
+        assert [
+            b.unflatten(0, (5, 5)).triu().abs().gt(1e-12).nonzero().squeeze(0).tolist()
+            for b in basis
+        ] == expected
+        torch.testing.assert_close(
+            basis.abs().max(1).values, torch.full((10,), 0.5**0.5, dtype=torch.float64)
+        )
 
 
 def test_canonical_basis_of_nothing():
     assert canonical_basis(torch.zeros(0, 4)).shape == (0, 4)
 
 
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
+def test_signs():
+    for row, expected in [
         ([0.0, -2.0, 1.0], [0.0, 2.0, -1.0]),
         ([0.0, 2.0, -1.0], [0.0, 2.0, -1.0]),
         ([-1.0, 1.0], [1.0, -1.0]),
@@ -190,21 +181,17 @@ def test_canonical_basis_of_nothing():
             [1.0, -1.0 - 1e-12],
         ),  # rounding does not decide which of two equal entries leads
         ([0.0, 0.0], [0.0, 0.0]),
-    ],
-)
-def test_signs(row, expected):
-    assert fix_signs(torch.tensor([row], dtype=torch.float64)).tolist() == [expected]
+    ]:
+        assert fix_signs(torch.tensor([row], dtype=torch.float64)).tolist() == [expected]
 
 
 def test_signs_of_nothing():
     assert fix_signs(torch.zeros(0, 3)).shape == (0, 3)
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"), [([3.0, 1e-3, 1e-12], 2), ([0.0, 0.0], 0), ([], 0), ([5.0], 1)]
-)
-def test_rank(values, expected):
-    assert rank(torch.tensor(values), 1e-6) == expected
+def test_rank():
+    for values, expected in [([3.0, 1e-3, 1e-12], 2), ([0.0, 0.0], 0), ([], 0), ([5.0], 1)]:
+        assert rank(torch.tensor(values), 1e-6) == expected
 
 
 def scattered(sizes, seed=0):
@@ -215,21 +202,17 @@ def scattered(sizes, seed=0):
     return matrix[order][:, order]
 
 
-@pytest.mark.parametrize(
-    "sizes",
-    [[3] * 100, [1] * 300, [1, 2, 3, 4] * 30, [20] * 13 + [1], [300]],
-    ids=["alike", "diagonal", "mixed", "large", "one"],
-)
-def test_eigenvalues_of_parts_that_do_not_touch(sizes):
-    matrix = scattered(sizes)
-    values, vectors = symmetric_eigen(matrix)
-    torch.testing.assert_close(values, torch.linalg.eigvalsh(matrix), rtol=0, atol=1e-12)
-    torch.testing.assert_close(
-        vectors @ torch.diag(values) @ vectors.mT, matrix, rtol=0, atol=1e-12
-    )
-    torch.testing.assert_close(
-        vectors.mT @ vectors, torch.eye(len(matrix), dtype=torch.float64), rtol=0, atol=1e-12
-    )
+def test_eigenvalues_of_parts_that_do_not_touch():
+    for sizes in [[3] * 100, [1] * 300, [1, 2, 3, 4] * 30, [20] * 13 + [1], [300]]:
+        matrix = scattered(sizes)
+        values, vectors = symmetric_eigen(matrix)
+        torch.testing.assert_close(values, torch.linalg.eigvalsh(matrix), rtol=0, atol=1e-12)
+        torch.testing.assert_close(
+            vectors @ torch.diag(values) @ vectors.mT, matrix, rtol=0, atol=1e-12
+        )
+        torch.testing.assert_close(
+            vectors.mT @ vectors, torch.eye(len(matrix), dtype=torch.float64), rtol=0, atol=1e-12
+        )
 
 
 def test_a_chain_is_one_part():

@@ -1,5 +1,7 @@
 """The rounding unit of a model's arithmetic, and products in full precision."""
 
+from itertools import product
+
 import pytest
 import torch
 from torch import nn
@@ -15,10 +17,11 @@ from liegg._utils.precision import (
 GPU, CPU = torch.device("cuda"), torch.device("cpu")
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.bfloat16, torch.float16])
-@pytest.mark.parametrize("device", [CPU, GPU])
-def test_without_convolutions_it_is_that_of_the_dtype(dtype, device):
-    assert rounding_unit(dtype, device) == torch.finfo(dtype).eps
+def test_without_convolutions_it_is_that_of_the_dtype():
+    for device, dtype in product(
+        [CPU, GPU], [torch.float64, torch.float32, torch.bfloat16, torch.float16]
+    ):
+        assert rounding_unit(dtype, device) == torch.finfo(dtype).eps
 
 
 def test_a_gpu_rounds_the_products_of_convolutions_by_default():

@@ -32,6 +32,12 @@ def test_a_data_set_is_analysed_and_stored(files: Path) -> None:
     assert (files / "run" / "report.html").exists()
 
 
+def test_labels_belong_to_the_samples_that_are_analysed(files: Path) -> None:
+    options = ("--data", files / "x.npy", "--action", "linear:3", "--labels", files / "y.npy")
+    code, out, _ = run("discover", *map(str, options), "--samples", "1000", "--json")
+    assert (code, json.loads(out)["samples"]) == (0, 1000)
+
+
 def test_surface_from_the_command_line(files: Path) -> None:
     options = ("--data", files / "circle.npy", "--action", "linear:2", "--question", "support")
     assert run("discover", *map(str, options), "--quiet") == (0, "1\n", "")
@@ -42,7 +48,11 @@ def test_surface_from_the_command_line(files: Path) -> None:
     [
         (("--weights", "w.pt"), "--weights needs a model"),
         (("--layers",), "--layers needs a model"),
-        (("--question", "foo"), "expected density"),
+        (("--group",), "--group needs a model"),
+        (
+            ("--question", "foo"),
+            "--question 'foo': expected 'density', 'support' or 'discriminator'",
+        ),
         (("--model", "nets:build", "--question", "support"), "leave out --model"),
     ],
 )

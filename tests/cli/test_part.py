@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from command import run
-from liegg.cli.part import parse_output, parse_target
 
 MODEL = """
 import torch
@@ -56,15 +55,6 @@ def test_parts_that_are_not_there(parts: Path, options: tuple[str, ...], text: s
     code, out, err = run("discover", *OPTIONS, *options)
     assert (code, out) == (2, "")
     assert text in " ".join(err.split())
-
-
-def test_words_become_values() -> None:
-    texts = ("3", " 3, 5", "3,3", "margin", "3 minus 5", "-1", None)
-    assert [parse_target(text) for text in texts] == [
-        *(3, [3, 5], [3, 3]),
-        *("margin", "3 minus 5", "-1", None),
-    ]
-    assert [parse_output(text) for text in ("0", "-1", "logits", None)] == [0, -1, "logits", None]
 
 
 TOKENS = """

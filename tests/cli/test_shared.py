@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from io import StringIO
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -62,14 +63,14 @@ def test_version() -> None:
     assert run("--version")[:2] == (0, f"liegg {liegg.__version__}\n")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_help_has_an_example_and_the_common_options(command: str) -> None:
-    code, out, _ = run(command, "--help")
-    words = " ".join(out.split())
-    assert code == 0
-    assert {"--json", "--quiet"} <= set(words.split())
-    assert re.search(rf"Examples?: .*liegg {command} ", words), words
-    assert "\x1b" not in out  # no colours in a pipe
+def test_help_has_an_example_and_the_common_options() -> None:
+    for command in COMMANDS:
+        code, out, _ = run(command, "--help")
+        words = " ".join(out.split())
+        assert code == 0
+        assert {"--json", "--quiet"} <= set(words.split())
+        assert re.search(rf"Examples?: .*liegg {command} ", words), words
+        assert "\x1b" not in out  # no colours in a pipe
 
 
 def test_the_options_of_discover_are_grouped() -> None:
@@ -77,22 +78,21 @@ def test_the_options_of_discover_are_grouped() -> None:
     assert panels == ["Input", "Question", "Trust", "Output", "Large runs", "Options"]
 
 
-@pytest.mark.parametrize("width", [60, 80, 200])
-@pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_help_shows_every_option_whole(command: str, width: int) -> None:
-    words = [command] if command else []
-    out = CliRunner().invoke(app, [*words, "--help"], terminal_width=width).stdout
-    assert max(map(len, out.splitlines())) <= width
-    shown = {word.strip(",") for word in out.split()}
-    group: Any = get_command(app)
-    context = Context(group)
-    one = group.get_command(context, command) if command else group
-    for parameter in one.get_params(Context(one, parent=context)):
-        names, text = parameter.get_help_record(context) or ("", "")
-        assert set(re.findall(r"(?<!\w)--?[a-z][a-z-]*|<[^ |]*>", names)) <= shown
-        # Every word of the text is there, the default whole on one line.
-        assert set(re.findall(r"[a-z-]{2,}", text)) <= set(re.findall(r"[a-z-]{2,}", out))
-        assert all(default in out for default in re.findall(r"\[default[^]]*\]", text))
+def test_help_shows_every_option_whole() -> None:
+    for command, width in product(["", *COMMANDS], [60, 80, 200]):
+        words = [command] if command else []
+        out = CliRunner().invoke(app, [*words, "--help"], terminal_width=width).stdout
+        assert max(map(len, out.splitlines())) <= width
+        shown = {word.strip(",") for word in out.split()}
+        group: Any = get_command(app)
+        context = Context(group)
+        one = group.get_command(context, command) if command else group
+        for parameter in one.get_params(Context(one, parent=context)):
+            names, text = parameter.get_help_record(context) or ("", "")
+            assert set(re.findall(r"(?<!\w)--?[a-z][a-z-]*|<[^ |]*>", names)) <= shown
+            # Every word of the text is there, the default whole on one line.
+            assert set(re.findall(r"[a-z-]{2,}", text)) <= set(re.findall(r"[a-z-]{2,}", out))
+            assert all(default in out for default in re.findall(r"\[default[^]]*\]", text))
 
 
 def test_help_is_as_wide_as_the_terminal() -> None:
@@ -114,24 +114,21 @@ def test_help_states_exit_codes_and_completion() -> None:
     assert "--install-completion" in words
 
 
-@pytest.mark.parametrize(
-    ("line", "offered"),
-    [
+def test_tab_completion() -> None:
+    for line, offered in [
         ("liegg ", set(COMMANDS)),
         ("liegg reproduce o", {"o5"}),
         ("liegg discover --action image:a", {"image:affine", "image:affine:28x28"}),
         ("liegg discover --outputs ", {"each", "sum"}),
         ("liegg discover --control ", {"reinitialised"}),
-    ],
-)
-def test_tab_completion(line: str, offered: set[str]) -> None:
-    environment = {
-        "_LIEGG_COMPLETE": "complete_bash",
-        "COMP_WORDS": line,
-        "COMP_CWORD": str(len(line.split(" ")) - 1),
-    }
-    done = CliRunner().invoke(app, [], env=environment, prog_name="liegg")
-    assert offered <= set(done.stdout.split()), done.output
+    ]:
+        environment = {
+            "_LIEGG_COMPLETE": "complete_bash",
+            "COMP_WORDS": line,
+            "COMP_CWORD": str(len(line.split(" ")) - 1),
+        }
+        done = CliRunner().invoke(app, [], env=environment, prog_name="liegg")
+        assert offered <= set(done.stdout.split()), done.output
 
 
 @pytest.mark.parametrize(

@@ -285,7 +285,7 @@ def _convert_object(value: Any, hint: Any) -> Any:
         return value
     if isinstance(value, origin):
         return value
-    raise MismatchError(EXPECTED.get(origin.__name__, f"a {origin.__name__}"))
+    raise MismatchError(CLASSES_IN_WORDS.get(origin.__name__, f"a {origin.__name__}"))
 
 
 def _convert_sequence(value: Any, origin: Any, inner: Any) -> Any:
@@ -309,7 +309,7 @@ _CONVERTERS: dict[Any, Callable[[Any], Any]] = {
     Path: _convert_path,
 }
 
-EXPECTED = {
+CLASSES_IN_WORDS = {
     "Action": "an action, for example liegg.Linear(3)",
     "Symmetries": "what liegg.discover returns",
     "GroupSymmetries": "what liegg.discover_group returns",

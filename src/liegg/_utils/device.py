@@ -41,9 +41,8 @@ def call_within_memory(
         except torch.OutOfMemoryError:
             if len(x) < 2:
                 raise
-        x = x[
-            : (len(x) + 1) // 2
-        ]  # outside of `except`, so that the failed call's tensors are freed
+        # Outside of `except`, so that the tensors of the failed call are freed.
+        x = x[: (len(x) + 1) // 2]
         torch.cuda.empty_cache()
 
 

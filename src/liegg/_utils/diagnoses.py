@@ -5,10 +5,10 @@ import string
 from enum import Enum, StrEnum
 from typing import Any
 
-COUNTED = re.compile(r"[A-Za-z][A-Za-z -]{2,}")
+COUNTED_NOUN = re.compile(r"[A-Za-z][A-Za-z -]{2,}")
 """A noun in place of a format: `{n:sample}` becomes "1 sample" or "2 samples"."""
 
-CHOSEN = re.compile(r"\?(.*)\|(.*)")
+CHOSEN_WORD = re.compile(r"\?(.*)\|(.*)")
 """A choice in place of a format: `{n:?is|are}` becomes "is" where n is 1, else "are"."""
 
 
@@ -1216,12 +1216,12 @@ class _Words(string.Formatter):
     """Fills templates in; counts nouns and chooses words by number."""
 
     def format_field(self, value: Any, format_spec: str) -> str:
-        if choice := CHOSEN.fullmatch(format_spec):
+        if choice := CHOSEN_WORD.fullmatch(format_spec):
             return choice[1] if value == 1 else choice[2]
         if format_spec == "Capital":
             text = str(value)
             return text[:1].upper() + text[1:]
-        if COUNTED.fullmatch(format_spec):
+        if COUNTED_NOUN.fullmatch(format_spec):
             return plural(value, format_spec)
         return super().format_field(value, format_spec)
 

@@ -15,7 +15,7 @@ import stat
 import time
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -186,7 +186,7 @@ def _read(folder: Path, manifest: Manifest, name: str) -> bytes:
     for place in places:
         with suppress(FileNotFoundError, NotADirectoryError):
             content = read_regular(place)
-            if hashlib.sha256(content).hexdigest() == manifest.files[name]:
+            if _digest(content) == manifest.files[name]:
                 return content
             changed = True
     state = "was changed since liegg wrote it, or is damaged" if changed else "is missing"
@@ -194,6 +194,11 @@ def _read(folder: Path, manifest: Manifest, name: str) -> bytes:
         f"{folder / name} {state}. Restore it from a copy, or run the analysis again into another "
         "folder."
     )
+
+
+def _digest(content: bytes) -> str:
+    """SHA-256 of the content of a file."""
+    return hashlib.sha256(content).hexdigest()
 
 
 def _check_names(folder: Path, manifest: Manifest | None, names: Collection[str]) -> None:
@@ -242,7 +247,7 @@ def _replace(folder: Path, files: Mapping[str, bytes], keep: Collection[str]) ->
         else:
             (folder / MANIFEST).unlink()
         raise
-    digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    digests = {name: _digest(content) for name, content in files.items()}
     gone = {name: own for name, own in before.files.items() if name not in {*kept, *files}}
     after = Manifest(kept | digests, gone, part)
     _write_manifest(folder, after)
@@ -254,11 +259,11 @@ def _finish(folder: Path, manifest: Manifest) -> Manifest:
     for name, digest in manifest.files.items():
         source = folder / manifest.part / name
         with suppress(FileNotFoundError, NotADirectoryError):
-            if hashlib.sha256(read_regular(source)).hexdigest() == digest:
+            if _digest(read_regular(source)) == digest:
                 source.replace(folder / name)
     for name, digest in manifest.stale.items():
         with suppress(FileNotFoundError, RecordError):
-            if hashlib.sha256(read_regular(folder / name)).hexdigest() == digest:
+            if _digest(read_regular(folder / name)) == digest:
                 (folder / name).unlink()
     _remove_part(folder, manifest.part)
     done = Manifest(manifest.files)
@@ -277,12 +282,7 @@ def _remove_part(folder: Path, part: str) -> None:
 
 
 def _write_manifest(folder: Path, manifest: Manifest) -> None:
-    record = {
-        "format": MANIFEST_FORMAT,
-        "files": dict(manifest.files),
-        "stale": dict(manifest.stale),
-        "part": manifest.part,
-    }
+    record = {"format": MANIFEST_FORMAT, **asdict(manifest)}
     write_bytes((json.dumps(record, indent=1) + "\n").encode(), folder / MANIFEST)
 
 

@@ -23,12 +23,10 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from liegg._utils.errors import ArgumentError
-
 PRECISE = (torch.float32, torch.float64)
 """Types in which layer norms and attention have rules; half precision is left to torch, which rounds in other places."""
 
-TOGETHER = 2**20
+MAX_BATCHED = 2**20
 """Most numbers in the largest tensor of the directions that are formed together: small ones cost calls, large ones copies."""
 
 
@@ -43,14 +41,13 @@ class ForwardRules(TorchFunctionMode):
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         """Call the function by its rule, if it has one that applies; else as torch does."""
-        rule, given = RULES.get(func), kwargs or {}
+        rule, given = FORWARD_RULES.get(func), kwargs or {}
         if rule is None:
             return func(*args, **given)
         try:
             return rule(func, args, given)
-        except (
-            NotImplementedError
-        ):  # a model with derivatives of its own: rules are not differentiated again
+        except NotImplementedError:
+            # A model with derivatives of its own: rules are not differentiated again.
             return func(*args, **given)
 
 
@@ -95,7 +92,8 @@ def _layer_norm(func: Callable[..., Any], args: tuple[Any, ...], given: dict[str
     y, mean, scale = torch.native_layer_norm(value, shape, weight, bias, eps)
     if weight is not None:  # with all axes, so that one of directions may come before them
         weight = weight.reshape(*[1] * (value.ndim - len(shape)), *shape)
-    tangent = _LayerNormTangent.apply(value, mean, scale, weight, slope, shape)
+    function = partial(layer_norm_tangent, shape=shape)
+    tangent = _Tangent.apply(function, 4, value, mean, scale, weight, slope)
     return forward_ad.make_dual(y, tangent)
 
 
@@ -114,7 +112,8 @@ def _attention(func: Callable[..., Any], args: tuple[Any, ...], given: dict[str,
     ):
         return func(*args, **given)
     q, k, v = values
-    q = q * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    factor = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    q = q * factor
     scores = q @ k.mT
     if causal:
         mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=q.device).tril()
@@ -130,8 +129,9 @@ def _attention(func: Callable[..., Any], args: tuple[Any, ...], given: dict[str,
         shares = shares.nan_to_num(0.0)
     y = shares @ v
     dq, dk, dv = slopes
-    dq = None if dq is None else dq * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
-    return forward_ad.make_dual(y, _AttentionTangent.apply(q, k, v, shares, y, dq, dk, dv))
+    dq = None if dq is None else dq * factor
+    tangent = _Tangent.apply(attention_tangent, 5, q, k, v, shares, y, dq, dk, dv)
+    return forward_ad.make_dual(y, tangent)
 
 
 def _attention_layer(func: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any]) -> Any:
@@ -212,13 +212,16 @@ def attention_tangent(
     return torch.sub(tangent, change.sum(-1, keepdim=True) * y, out=out)
 
 
-class _LayerNormTangent(torch.autograd.Function):
-    """`layer_norm_tangent`, behind `torch.func.vmap` for a few directions at a time."""
+class _Tangent(torch.autograd.Function):
+    """A derivative along a direction, behind `torch.func.vmap` for a few directions at a time.
+
+    It takes the function, how many of its tensors are values, and the tensors; the others are tangents.
+    """
 
     @staticmethod
-    def forward(*args: Any) -> Tensor:
+    def forward(function: Callable[..., Tensor], fixed: int, *tensors: Any) -> Tensor:
         """Along one direction."""
-        return layer_norm_tangent(*args[:-1], shape=args[-1])
+        return function(*tensors)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -227,27 +230,8 @@ class _LayerNormTangent(torch.autograd.Function):
     @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> tuple[Tensor, int]:
         """Along all directions."""
-        *parts, shape = args
-        function = partial(layer_norm_tangent, shape=shape)
-        return along_all(function, info.batch_size, in_dims[:-1], parts, fixed=4), 0
-
-
-class _AttentionTangent(torch.autograd.Function):
-    """`attention_tangent`, behind `torch.func.vmap` for a few directions at a time."""
-
-    @staticmethod
-    def forward(*args: Any) -> Tensor:
-        """Along one direction."""
-        return attention_tangent(*args)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        """Nothing is differentiated again."""
-
-    @staticmethod
-    def vmap(info: Any, in_dims: Any, *args: Any) -> tuple[Tensor, int]:
-        """Along all directions."""
-        return along_all(attention_tangent, info.batch_size, in_dims, args, fixed=5), 0
+        function, fixed, *tensors = args
+        return along_all(function, info.batch_size, in_dims[2:], tensors, fixed=fixed), 0
 
 
 def along_all(
@@ -267,46 +251,36 @@ def along_all(
         parts: the tensors, None for those that do not exist.
         fixed: how many of the tensors are values; the others are tangents.
     """
+    batched = [axis is not None for axis in in_dims]
     front = [
         part if part is None or axis is None else part.movedim(axis, 0)
         for part, axis in zip(parts, in_dims, strict=True)
     ]
-    batched = [axis is not None for axis in in_dims]
     largest = max(
         part.numel() // (count if own else 1)
         for part, own in zip(front, batched, strict=True)
         if part is not None
     )
     # Values that differ from direction to direction belong to a vmap of the model's own, over many samples.
-    step = count if any(batched[:fixed]) else min(count, max(1, TOGETHER // max(1, largest)))
+    step = count if any(batched[:fixed]) else min(count, max(1, MAX_BATCHED // max(1, largest)))
 
-    def some(part: Tensor | None, own: bool, rows: slice) -> Tensor | None:
-        if part is None:
-            return None
-        size = len(range(count)[rows])
-        return part[rows] if own else part.expand(size, *part.shape)
+    def some(start: int, out: Tensor | None = None) -> Tensor:
+        """The derivative along the directions from `start`; a single one has no axis of directions."""
+        rows = start if step == 1 else slice(start, start + step)
+        size = [] if step == 1 else [min(step, count - start)]
+        here = [
+            part if part is None else part[rows] if own else part.expand(*size, *part.shape)
+            for part, own in zip(front, batched, strict=True)
+        ]
+        return function(*here, out=None if out is None else out[rows])
 
-    out: Tensor | None = None
-    for start in range(0, count, step):
-        rows = slice(start, start + step)
-        if step == 1:  # no axis of directions
-            here = [
-                part[start] if own and part is not None else part
-                for part, own in zip(front, batched, strict=True)
-            ]
-            place = None if out is None else out[start]
-        else:
-            here = [some(part, own, rows) for part, own in zip(front, batched, strict=True)]
-            place = None if out is None else out[rows]
-        found = function(*here, out=place)
-        if out is None:
-            first = found[None] if step == 1 else found
-            if step == count:
-                return first
-            out = found.new_empty(count, *first.shape[1:])
-            out[rows] = first
-    if out is None:
-        raise ArgumentError("no direction: give at least one.")
+    first = some(0) if step > 1 else some(0)[None]
+    if step == count:
+        return first
+    out = first.new_empty(count, *first.shape[1:])
+    out[:step] = first
+    for start in range(step, count, step):
+        some(start, out)
     return out
 
 
@@ -329,7 +303,7 @@ _ATTENTION_LAYER = FunctionType(
 )
 """`multi_head_attention_forward` that looks for attention in this module."""
 
-RULES: dict[Any, Callable[..., Any]] = {
+FORWARD_RULES: dict[Any, Callable[..., Any]] = {
     functional.batch_norm: _batch_norm,
     functional.layer_norm: _layer_norm,
     functional.scaled_dot_product_attention: _attention,

@@ -20,7 +20,7 @@ SMALL_END = 1e-9
 An eigendecomposition of RᵀR in float64 is accurate to about 1e-16 of its largest value, so
 eigenvalues above this fraction have at least seven correct digits."""
 
-FEW_ROWS = 4
+WIDE_RATIO = 4
 """Ratio of columns to rows above which a full SVD is cheaper, whatever the number of columns."""
 
 SPARSE_SIDE, SPARSE_ENTRIES = 256, 32
@@ -138,7 +138,7 @@ def right_singular(
     """
     factor = functools.cache(matrix) if callable(matrix) else lambda: matrix
     columns = factor().shape[1] if square is None else square.shape[1]
-    if columns <= full_limit or (square is None and FEW_ROWS * factor().shape[0] <= columns):
+    if columns <= full_limit or (square is None and WIDE_RATIO * factor().shape[0] <= columns):
         _, values, right = svd(factor())
         values = torch.cat([values, values.new_zeros(columns - values.shape[0])])
         return values.flip(0), right.flip(0)

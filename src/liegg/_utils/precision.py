@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 TENSOR_FLOAT = 2.0**-10
 """Rounding unit of TensorFloat-32, in which GPUs may multiply float32 numbers."""
 
-CONVOLUTIONS = (
+CUDNN_MODULES = (
     nn.Conv1d,
     nn.Conv2d,
     nn.Conv3d,
@@ -52,7 +52,7 @@ SETTINGS: tuple[Any, ...] = (
 
 def convolves(*modules: nn.Module) -> bool:
     """Whether any of the modules contains a convolution or a recurrent layer."""
-    return any(isinstance(part, CONVOLUTIONS) for module in modules for part in module.modules())
+    return any(isinstance(part, CUDNN_MODULES) for module in modules for part in module.modules())
 
 
 def rounding_unit(dtype: torch.dtype, device: torch.device, *, convolves: bool = False) -> float:

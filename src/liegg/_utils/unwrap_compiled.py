@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-PARALLEL = (nn.parallel.DistributedDataParallel, nn.DataParallel)
+PARALLEL_WRAPPERS = (nn.parallel.DistributedDataParallel, nn.DataParallel)
 """Wrappers that split batches across devices or processes."""
 
 
@@ -24,7 +24,11 @@ def original(model: Any) -> Any:
     (True, True)
     """
     while isinstance(model, nn.Module):
-        inner = model.module if isinstance(model, PARALLEL) else getattr(model, "_orig_mod", model)
+        inner = (
+            model.module
+            if isinstance(model, PARALLEL_WRAPPERS)
+            else getattr(model, "_orig_mod", model)
+        )
         if inner is model:
             break
         model = inner

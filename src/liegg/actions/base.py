@@ -88,18 +88,39 @@ class Action(ABC):
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Raise `ShapeError` unless a sample of this shape can be acted on; any by default."""
-        for part in self._inner:
-            part.check(shape)
+        for action in self.components:
+            action.check(shape)
 
     def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
         """What finite elements move in samples of this shape: vectors, channels, a grid, slots."""
+        return tuple(space for action in self.components for space in action.spaces(shape))
+
+    # Actions that are made of others
+
+    @property
+    def components(self) -> tuple["Action", ...]:
+        """The actions that this one is made of, such as those of a `Product`; none for an elementary action."""
         return ()
+
+    def with_components(self, components: Sequence["Action"]) -> "Action":
+        """The same action made of others; an action without components stays as it is."""
+        return self
+
+    @property
+    def parts(self) -> tuple["Action", ...]:
+        """The elementary actions that this one is made of, without restrictions; itself if it is elementary."""
+        return tuple(part for action in self.components for part in action.parts) or (self,)
+
+    @property
+    def interpolates(self) -> bool:
+        """Whether finite motions resample a grid."""
+        return any(action.interpolates for action in self.components)
 
     # Structured samples
 
     def fitted(self, shape: tuple[int, ...]) -> "Action":
         """The action for a leaf of this shape in a tree: one vector becomes any number of them, where there are several."""
-        return self
+        return self.with_components([action.fitted(shape) for action in self.components])
 
     @property
     def family(self) -> tuple[int, ...]:
@@ -109,15 +130,18 @@ class Action(ABC):
     @property
     def structure(self) -> Layout | None:
         """Where the leaves of structured samples are in a row; None if samples are plain tensors."""
-        return None
+        each = (action.structure for action in self.components)
+        return next((structure for structure in each if structure is not None), None)
 
     def with_structure(self, structure: Layout) -> "Action":
         """The same motions of structured samples with another layout, such as one for more points."""
-        return self
+        return self.with_components([one.with_structure(structure) for one in self.components])
 
     def movable(self, x: Float[Tensor, "b ..."]) -> Bool[Tensor, "b ..."] | None:
         """Which numbers of the samples are moved, while the rest is context that stays; None for all of them."""
-        return None
+        masks = [action.movable(x) for action in self.components]
+        known = [mask for mask in masks if mask is not None]
+        return torch.stack(known).any(0) if known and len(known) == len(masks) else None
 
     def moving(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """The samples with zeros in place of context; themselves if all of their numbers are moved."""
@@ -154,22 +178,12 @@ class Action(ABC):
 
         Nothing changes where it has names, or where the labels are numbers or duplicates.
         """
-        return self
+        return self.with_components([action.named(names) for action in self.components])
 
     @property
     def has_matrices(self) -> bool:
         """Whether generators can be written as matrices: true for every `MatrixAction`."""
         return isinstance(self, MatrixAction)
-
-    @property
-    def parts(self) -> tuple["Action", ...]:
-        """The elementary actions: those of a `Product`, without their restrictions."""
-        return (self,)
-
-    @property
-    def interpolates(self) -> bool:
-        """Whether finite motions resample a grid."""
-        return any(part.interpolates for part in self._inner)
 
     @property
     def stage(self) -> str | None:
@@ -234,7 +248,9 @@ class Action(ABC):
     # What a pass over the data needs; the defaults are right for every action
 
     def precompute(self, x: Float[Tensor, "b ..."], into: Any = None) -> Any:
-        """Quantities of a batch that `contract` and `moment` share (`precomputed=`); None for none.
+        """Quantities of a batch that rows and moments share; None for none.
+
+        Of an action that has some, `contract`, `moment` and `moments` take them as the keyword `precomputed`.
 
         Args:
             x: the batch.
@@ -252,7 +268,7 @@ class Action(ABC):
             input_square: mean squared length of the samples.
             shape: shape of a sample.
         """
-        each = (part.rounding_motion(dtype, input_square, shape) for part in self._inner)
+        each = (one.rounding_motion(dtype, input_square, shape) for one in self.components)
         return max(each, default=0.0)
 
     def steps(self, shape: tuple[int, ...]) -> Float[Tensor, " g"]:
@@ -260,10 +276,7 @@ class Action(ABC):
         return torch.zeros(self.size, dtype=torch.float64)
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k g"]:
         r"""Polarization rows $\langle \partial f_k(x), \xi_a(x) \rangle$ from gradients of `k` outputs."""
         flat = gradients.flatten(2)
@@ -280,17 +293,13 @@ class Action(ABC):
         r"""Vectors $l, r$ with row = $l \otimes r$ for every row, where the action has that form."""
         return None
 
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "s s"]:
         """Statistic, additive over samples, from which `displacement` makes M."""
         xi = self.fields(x).flatten(2)
         return torch.einsum("bgx,bhx->gh", xi, xi)
 
     def moments(
-        self,
-        x: Float[Tensor, "b ..."],
-        block: Int[Tensor, " b"],
-        count: int,
-        precomputed: Any = None,
+        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int
     ) -> Float[Tensor, "p s s"]:
         """Moment of the samples of every block, of which there are `count`; zero for a block without samples."""
         places = {index: (block == index).nonzero()[:, 0] for index in block.unique().tolist()}
@@ -308,11 +317,6 @@ class Action(ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(size={self.size})"
-
-    @property
-    def _inner(self) -> tuple["Action", ...]:
-        """The elementary actions of one that is made of others; none for an elementary one."""
-        return tuple(part for part in self.parts if part is not self)
 
     def _overrides(self, name: str) -> bool:
         return getattr(type(self), name) is not getattr(Action, name)
@@ -360,9 +364,7 @@ class MatrixAction(Action):
 
     def restrict(self, basis: Float[Tensor, "r ..."]) -> "MatrixRestricted":
         """Ask only about the span of given generators, such as `Linear(3).restrict(liegg.so(3))`."""
-        from liegg.actions.restricted import MatrixRestricted
-
-        return cast("MatrixRestricted", MatrixRestricted.of(self, basis))
+        return cast("MatrixRestricted", super().restrict(basis))
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -379,15 +381,6 @@ class MatrixAction(Action):
             homogeneous=self.homogeneous,
             tolerance=tolerance,
         )
-
-    def _check_side(self, matrices: Float[Tensor, "d n n"]) -> None:
-        """Raise `ArgumentError` unless these are matrices of the generators' side."""
-        n = self.ambient
-        if matrices.ndim != 3 or matrices.shape[1:] != (n, n):
-            raise ArgumentError(
-                f"generators have shape {tuple(matrices.shape)}; expected [d, {n}, {n}], matrices "
-                f"of {self!r}."
-            )
 
     @property
     def _generator_shapes(self) -> str:

@@ -6,10 +6,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-MIN_STEPS, MAX_STEPS = 8, 1024
+FIRST_FLOW_STEPS, LAST_FLOW_STEPS = 8, 1024
 """Steps of the first integration, and of the last one that is tried."""
 
-TOLERANCE = 1e-9
+FLOW_TOLERANCE = 1e-9
 """Relative error of a moved sample in float64; coarser formats take a few of their rounding units."""
 
 
@@ -29,15 +29,15 @@ def flow(velocity: Callable[[Tensor], Tensor], x: Float[Tensor, "b ..."]) -> Flo
         >>> flow(torch.square, x)[:, 0].round(decimals=9)  # x / (1 - x), which is infinite at 1
         tensor([1., nan], dtype=torch.float64)
     """
-    tolerance = max(TOLERANCE, 16 * torch.finfo(x.dtype).eps)
-    steps, coarse = MIN_STEPS, _runge_kutta(velocity, x, MIN_STEPS)
+    tolerance = max(FLOW_TOLERANCE, 16 * torch.finfo(x.dtype).eps)
+    steps, coarse = FIRST_FLOW_STEPS, _runge_kutta(velocity, x, FIRST_FLOW_STEPS)
     while True:
         steps *= 2
         fine = _runge_kutta(velocity, x, steps)
         correction = (fine - coarse) / 15
         error = correction.flatten(1).abs().amax(1)
         converged = error <= tolerance * (1 + fine.flatten(1).abs().amax(1))
-        if bool(converged.all()) or steps >= MAX_STEPS:
+        if bool(converged.all()) or steps >= LAST_FLOW_STEPS:
             kept = converged.reshape(-1, *[1] * (x.ndim - 1))
             return torch.where(kept, fine + correction, torch.nan)
         coarse = fine

@@ -1,12 +1,16 @@
-"""Generators that the user gives, as a tensor."""
+"""Generators that the user gives: as a tensor, of the right size, in the span of the candidates."""
 
 from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
+
+SPAN_TOLERANCE = 1e-6
+"""Part of a matrix outside the span of the candidates, relative to its size, up to which it counts as inside."""
 
 
 def real_generators(generators: Any, name: str, expected: str) -> Tensor:
@@ -35,3 +39,32 @@ def real_generators(generators: Any, name: str, expected: str) -> Tensor:
             f"numbers: {expected}."
         )
     return tensor
+
+
+def check_side(matrices: Float[Tensor, "d n n"], action: Any) -> None:
+    """Raise `ArgumentError` unless matrices have the side of the action's generators."""
+    n = action.ambient
+    if matrices.ndim != 3 or matrices.shape[1:] != (n, n):
+        raise ArgumentError(
+            f"generators have shape {tuple(matrices.shape)}; expected [d, {n}, {n}], matrices of "
+            f"{action!r}."
+        )
+
+
+def check_inside(
+    outside: Float[Tensor, " d"], sizes: Float[Tensor, " d"], action: Any, hint: str = ""
+) -> None:
+    """Raise `ArgumentError` if matrices do not lie in the span of an action's candidates.
+
+    Args:
+        outside: size of the part of each matrix outside the span.
+        sizes: size of each matrix.
+        action: the action.
+        hint: what to give instead.
+    """
+    excess = outside - SPAN_TOLERANCE * sizes
+    if bool((excess > 1e-300).any()):
+        raise ArgumentError(
+            f"generator {int(excess.argmax())} lies outside the {action.size}-dimensional space of "
+            f"{action!r}.{hint}"
+        )

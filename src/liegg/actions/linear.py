@@ -6,30 +6,28 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import pad
 
 from liegg._utils.arguments import checked_fields
 from liegg._utils.errors import ArgumentError, ShapeError
-from liegg._utils.linalg import group_by_block
-from liegg.actions.base import MatrixAction
 from liegg.actions.displacement import Displacement
 from liegg.actions.finite.slots import SlotSpace
 from liegg.actions.finite.space import Space
 from liegg.actions.finite.vectors import VectorSpace
+from liegg.actions.generators import check_side
 from liegg.actions.motion import Motion
-from liegg.actions.names import checked_names, problem_with
-from liegg.algebra.catalog import scaling, so, translation
-
-LARGEST_NAMED = 32
-"""Largest dimension of which motions have a name: it has 496 rotations."""
+from liegg.actions.names import checked_names, with_names
+from liegg.actions.settings import field_settings
+from liegg.actions.values import LARGEST_NAMED, ValueAction
+from liegg.algebra.catalog import scaling, translation
 
 Layout = Literal["copies_first", "vector_first"]
 
 
 @dataclass(frozen=True, repr=False)
-class VectorAction(MatrixAction):
+class VectorAction(ValueAction):
     r"""The same map of each of several vectors; base of `Linear` and `Affine`.
 
     The generators are the unit matrices $E_{ij}$, row by row, with fields $\xi_{ij}(x) = e_i \tilde x_j$,
@@ -50,15 +48,9 @@ class VectorAction(MatrixAction):
             )
         object.__setattr__(self, "names", checked_names(self.names, self.n, f"{name}({self.n})"))
 
-    @property
-    def axes(self) -> tuple[str, ...] | None:
-        """The names of the components."""
-        return None if self.names is None else tuple(self.names)
-
     def named(self, names: Sequence[Any]) -> "VectorAction":
         """The action with these names, if it has none and they are names of its components."""
-        unfit = self.names is not None or len(names) != self.n or self.copies != 1
-        return self if unfit or problem_with(names) else replace(self, names=tuple(names))
+        return with_names(self, names, self.n) if self.copies == 1 else self
 
     def fitted(self, shape: tuple[int, ...]) -> "VectorAction":
         """The action on any number of vectors, if it is on one and a leaf has several."""
@@ -129,10 +121,7 @@ class VectorAction(MatrixAction):
         return self.apply_matrix(self.matrices(h.to(device=x.device, dtype=x.dtype)[None])[0], x)
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k g"]:
         r"""Outer products $\sum_{\text{copies}} \partial f \otimes \tilde x$; no field is formed."""
         slopes = self.staged(gradients.flatten(0, 1)).unflatten(0, gradients.shape[:2])
@@ -146,22 +135,6 @@ class VectorAction(MatrixAction):
             return None
         slopes = gradients.flatten(2)
         return slopes, self._factors(x).expand(-1, slopes.shape[1], -1)
-
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "m m"]:
-        r"""Second moment of the vectors $\tilde x$."""
-        vectors = self._factors(x).flatten(0, 1)
-        return vectors.mT @ vectors
-
-    def moments(
-        self,
-        x: Float[Tensor, "b ..."],
-        block: Int[Tensor, " b"],
-        count: int,
-        precomputed: Any = None,
-    ) -> Float[Tensor, "p m m"]:
-        """Second moments of all blocks at once."""
-        vectors = group_by_block(self._factors(x), block, count).flatten(1, 2)
-        return vectors.mT @ vectors
 
     def feature_sizes(self, moment: Float[Tensor, "m m"]) -> Float[Tensor, " n"]:
         """Summed squares of the components."""
@@ -178,20 +151,16 @@ class VectorAction(MatrixAction):
 
     def settings(self) -> dict[str, Any]:
         """Kind, n, copies, layout; and the names, if there are any."""
-        kind = type(self).__name__.lower()
-        made = {"kind": kind, "n": self.n, "copies": self.copies, "layout": self.layout}
-        return made if self.names is None else made | {"names": list(self.names)}
+        return field_settings(self, optional=("names",), omitted=("points",))
 
     def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
         """Rotation, scaling, and translation of affine maps."""
-        n, named = self.n, {}
-        if 1 < n <= LARGEST_NAMED:
-            turns = self.coefficients(so(n))
-            named["rotation"] = Motion(turns, unit="°", per_unit=180 / math.pi)
-        if n <= LARGEST_NAMED:
-            named["scaling"] = Motion(self.coefficients(scaling(n)), math.log(1.25), "%")
-        if self.homogeneous and n <= LARGEST_NAMED:
-            named["translation"] = Motion(self.coefficients(translation(n)))
+        named = super().motions(shape, spread=spread)
+        if self.n <= LARGEST_NAMED:
+            growth = self.coefficients(scaling(self.n))
+            named["scaling"] = Motion(growth, math.log(1.25), "%")
+        if self.homogeneous and self.n <= LARGEST_NAMED:
+            named["translation"] = Motion(self.coefficients(translation(self.n)))
         return named
 
     @property
@@ -204,10 +173,6 @@ class VectorAction(MatrixAction):
         if self.layout == "copies_first":
             return x.reshape(x.shape[0], self.copies or -1, self.n)
         return x.reshape(x.shape[0], self.n, self.copies or -1).mT
-
-    def code(self) -> str:
-        """The constructor call."""
-        return f"liegg.{self!r}"
 
     def __repr__(self) -> str:
         names = "" if self.names is None else f", names={self.names!r}"
@@ -270,7 +235,7 @@ class Linear(VectorAction):
 
     def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
         """Flatten matrices row by row."""
-        self._check_side(matrices)
+        check_side(matrices, self)
         return matrices.flatten(1)
 
     @property

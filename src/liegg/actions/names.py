@@ -1,10 +1,13 @@
 """Names of the components of a vector, such as the columns of a table."""
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 from liegg._utils.arguments import shown
 from liegg._utils.errors import ArgumentError
+
+NamedAction = TypeVar("NamedAction")
 
 
 def checked_names(
@@ -39,6 +42,13 @@ def checked_names(
             f"{what}, for example names=[{example}]."
         )
     return tuple(map(str, texts))  # those of numpy are written otherwise
+
+
+def with_names(action: NamedAction, names: Sequence[Any], count: int) -> NamedAction:
+    """An action with a field `names` under these names, if it has none and they are names of its `count` coordinates."""
+    named: Any = action
+    unfit = named.names is not None or len(names) != count or problem_with(names)
+    return action if unfit else replace(named, names=tuple(names))
 
 
 def problem_with(names: Sequence[Any]) -> str:

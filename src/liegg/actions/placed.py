@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -10,10 +10,12 @@ from torch import Tensor
 
 from liegg._utils.errors import ShapeError
 from liegg.actions.base import Action, MatrixAction
+from liegg.actions.derived import DerivedMatrices
 from liegg.actions.displacement import Displacement
+from liegg.actions.finite.space import Space
 from liegg.actions.motion import Motion
 from liegg.actions.product import Product
-from liegg.actions.restricted import MatrixRestricted, Restricted
+from liegg.actions.restricted import Restricted
 from liegg.inputs.structure.layout import Layout
 
 
@@ -45,6 +47,11 @@ class Placed(Action):
     def structure(self) -> Layout:
         """The layout."""
         return self.columns
+
+    @property
+    def components(self) -> tuple[Action, ...]:
+        """The actions at the leaves."""
+        return tuple(action for _, action in self.places)
 
     @property
     def first(self) -> Action:
@@ -90,7 +97,7 @@ class Placed(Action):
         return out * self.movable(x) if self._masked else out
 
     def contract(
-        self, gradients: Float[Tensor, "b k D"], x: Float[Tensor, "b D"], precomputed: Any = None
+        self, gradients: Float[Tensor, "b k D"], x: Float[Tensor, "b D"]
     ) -> Float[Tensor, "b k g"]:
         """Sum over the leaves."""
         if self._masked:
@@ -102,14 +109,14 @@ class Placed(Action):
             rows.append(action.contract(slopes, leaf))
         return torch.stack(rows).sum(0)
 
-    def moment(self, x: Float[Tensor, "b D"], precomputed: Any = None) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b D"]) -> Float[Tensor, "s s"]:
         """Sum over the leaves; of the fields themselves where points may be missing."""
         if self._masked:
             return super().moment(x)
         return torch.stack([action.moment(leaf) for _, action, leaf in self._leaves(x)]).sum(0)
 
     def moments(
-        self, x: Float[Tensor, "b D"], block: Int[Tensor, " b"], count: int, precomputed: Any = None
+        self, x: Float[Tensor, "b D"], block: Int[Tensor, " b"], count: int
     ) -> Float[Tensor, "p s s"]:
         """Sum over the leaves."""
         if self._masked:
@@ -161,15 +168,9 @@ class Placed(Action):
         named = self.first.motions(self._shape, spread=spread)
         return {name: motion for name, motion in named.items() if motion.action is None}
 
-    @property
-    def parts(self) -> tuple[Action, ...]:
-        """The elementary actions at the leaves."""
-        return tuple(part for _, action in self.places for part in action.parts)
-
-    @property
-    def interpolates(self) -> bool:
-        """Whether one of the actions resamples a grid."""
-        return any(action.interpolates for _, action in self.places)
+    def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
+        """None: finite elements move plain samples only."""
+        return ()
 
     @property
     def stage(self) -> str | None:
@@ -215,38 +216,13 @@ class Placed(Action):
         ]
 
 
-class MatrixPlaced(Placed, MatrixAction):
+class MatrixPlaced(Placed, DerivedMatrices):
     """Actions with matrices at leaves; `Placed(...)` makes it where it can."""
 
-    words = MatrixAction.words  # pyright: ignore[reportIncompatibleMethodOverride]
-
     @property
-    def first(self) -> MatrixAction:
+    def source(self) -> MatrixAction:
         """The action at the first leaf."""
-        return self.places[0][1]  # pyright: ignore[reportReturnType]
-
-    @property
-    def ambient(self) -> int:
-        """As the first action's."""
-        return self.first.ambient
-
-    @property
-    def homogeneous(self) -> bool:
-        """As the first action's."""
-        return self.first.homogeneous
-
-    @property
-    def axes(self) -> tuple[str, ...] | None:
-        """As the first action's."""
-        return self.first.axes
-
-    def matrices(self, coefficients: Float[Tensor, "d g"]) -> Float[Tensor, "d n n"]:
-        """The first action's matrices."""
-        return self.first.matrices(coefficients)
-
-    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
-        """Those of the first action."""
-        return self.first.coefficients(matrices)
+        return cast("MatrixAction", self.first)
 
 
 def place(moves: Mapping[str, Action], structure: Layout) -> Action:
@@ -272,11 +248,6 @@ def place(moves: Mapping[str, Action], structure: Layout) -> Action:
     return groups[0] if len(groups) == 1 else Product(*groups)
 
 
-def placed_from_settings(moves: Mapping[str, Action], structure: Mapping[str, Any]) -> Placed:
-    """The action that `Placed.settings` described."""
-    return Placed(tuple(moves.items()), Layout.from_settings(structure))
-
-
 def _group(places: list[tuple[str, Action]], structure: Layout) -> Action:
     """Actions that share generators; a restriction is that of all of them together."""
     first = places[0][1]
@@ -284,15 +255,11 @@ def _group(places: list[tuple[str, Action]], structure: Layout) -> Action:
         return Placed(tuple(places), structure)
     parents = [(path, action.parent) for path, action in places if isinstance(action, Restricted)]
     parent = Placed(tuple(parents), structure)
-    kind = MatrixRestricted if isinstance(parent, MatrixAction) else Restricted
-    return kind(parent, first.basis)
+    return Restricted(parent, first.basis)
 
 
 def places_of(action: Action) -> dict[str, Action]:
     """The actions at the leaves of structured samples, by path; none for plain samples."""
     if isinstance(action, Placed):
         return dict(action.places)
-    if isinstance(action, Restricted):
-        return places_of(action.parent)
-    inner = action.actions if isinstance(action, Product) else ()
-    return {path: one for part in inner for path, one in places_of(part).items()}
+    return {path: one for part in action.components for path, one in places_of(part).items()}

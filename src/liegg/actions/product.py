@@ -6,16 +6,14 @@ from itertools import accumulate
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import pad
 
 from liegg._utils.errors import ArgumentError
 from liegg.actions.base import Action, MatrixAction
-from liegg.actions.finite.space import Space
 from liegg.actions.motion import Motion
 from liegg.algebra.words.wording import coordinate_names
-from liegg.inputs.structure.layout import Layout
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -51,28 +49,14 @@ class Product(Action):
             )
         object.__setattr__(self, "actions", actions)
 
-    def fitted(self, shape: tuple[int, ...]) -> "Product":
-        """The product of the fitted actions."""
-        return Product(*(action.fitted(shape) for action in self.actions))
-
     @property
-    def structure(self) -> Layout | None:
-        """That of the actions, if they move leaves of trees."""
-        return next((one.structure for one in self.actions if one.structure is not None), None)
+    def components(self) -> tuple[Action, ...]:
+        """The actions."""
+        return self.actions
 
-    def with_structure(self, structure: Layout) -> "Product":
-        """The product of the actions with another layout."""
-        return Product(*(action.with_structure(structure) for action in self.actions))
-
-    def movable(self, x: Float[Tensor, "b ..."]) -> Bool[Tensor, "b ..."] | None:
-        """What one of the actions moves."""
-        each = [mask for action in self.actions if (mask := action.movable(x)) is not None]
-        return torch.stack(each).any(0) if len(each) == len(self.actions) else None
-
-    def check(self, shape: tuple[int, ...]) -> None:
-        """Raise `ShapeError` unless every action accepts the shape."""
-        for action in self.actions:
-            action.check(shape)
+    def with_components(self, components: Sequence[Action]) -> "Product":
+        """The product of other actions."""
+        return Product(*components)
 
     @property
     def size(self) -> int:
@@ -93,15 +77,12 @@ class Product(Action):
         return sum((action.tangents(own, x) for action, own in self._split(h)), zero)
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k g"]:
         """The actions' own, side by side."""
         return torch.cat([action.contract(gradients, x) for action in self.actions], dim=2)
 
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "g g"]:
+    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "g g"]:
         """The actions' own on the diagonal; between two, fields of one contracted with the other."""
         rows = []
         for i, action in enumerate(self.actions):
@@ -130,10 +111,6 @@ class Product(Action):
             )
         )
 
-    def named(self, names: Sequence[Any]) -> "Product":
-        """The product of the named actions."""
-        return Product(*(action.named(names) for action in self.actions))
-
     def settings(self) -> dict[str, Any]:
         """The settings of every action."""
         return {"kind": "product", "parts": [action.settings() for action in self.actions]}
@@ -157,15 +134,6 @@ class Product(Action):
                     named.setdefault(name, motion)
             start += action.size
         return named
-
-    def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
-        """Those of the actions."""
-        return tuple(space for action in self.actions for space in action.spaces(shape))
-
-    @property
-    def parts(self) -> tuple[Action, ...]:
-        """The elementary actions, without restrictions."""
-        return tuple(part for action in self.actions for part in action.parts)
 
     @property
     def stage(self) -> str | None:

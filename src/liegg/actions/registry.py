@@ -10,19 +10,20 @@ from liegg.actions.base import Action
 from liegg.actions.grid.color import Channels
 from liegg.actions.grid.grid import Grid
 from liegg.actions.linear import Affine, Linear, Vectors
-from liegg.actions.placed import placed_from_settings
+from liegg.actions.placed import Placed
 from liegg.actions.product import Product
 from liegg.actions.representations.irrep import Irrep
 from liegg.actions.representations.tensor import Tensor
-from liegg.actions.restricted import MatrixRestricted, Restricted
+from liegg.actions.restricted import Restricted
 from liegg.actions.slots import Slots
-from liegg.actions.structured.constructors import Banded, Weights, blocks_from_settings
-from liegg.actions.structured.kronecker import kronecker_from_settings
+from liegg.actions.structured.constructors import Banded, Blocks, Weights, algebra_from_list
+from liegg.actions.structured.kronecker import KroneckerSum
+from liegg.inputs.structure.layout import Layout
 
 
 def _restricted(parent: dict[str, Any], basis: list[list[float]], label: str = "") -> Restricted:
-    action, rows = action_from_settings(parent), torch.tensor(basis, dtype=torch.float64)
-    return (MatrixRestricted if action.has_matrices else Restricted)(action, rows, label)
+    rows = torch.tensor(basis, dtype=torch.float64)
+    return Restricted(action_from_settings(parent), rows, label)
 
 
 _FACTORIES: dict[str, Callable[..., Action]] = {
@@ -33,14 +34,15 @@ _FACTORIES: dict[str, Callable[..., Action]] = {
     "irrep": Irrep,
     "grid": Grid,
     "channels": Channels,
-    "blocks": blocks_from_settings,
+    "blocks": lambda algebra, **others: Blocks(algebra=algebra_from_list(algebra), **others),
     "banded": Banded,
     "weights": Weights,
-    "kronecker": kronecker_from_settings,
+    "kronecker": lambda sizes, algebras: KroneckerSum(sizes, algebra_from_list(algebras)),
     "slots": Slots,
     "restricted": _restricted,
-    "placed": lambda places, structure: placed_from_settings(
-        {path: action_from_settings(inner) for path, inner in places}, structure
+    "placed": lambda places, structure: Placed(
+        tuple((path, action_from_settings(inner)) for path, inner in places),
+        Layout.from_settings(structure),
     ),
     "product": lambda parts: Product(*map(action_from_settings, parts)),
 }
@@ -95,6 +97,4 @@ def action_from_settings(settings: dict[str, Any]) -> Action:
             "action of your own pass it, liegg.load(folder, action=...), or register its kind with "
             "liegg.actions.register(kind, factory)."
         )
-    if values.get("shape") is not None:
-        values["shape"] = tuple(values["shape"])
     return _FACTORIES[kind](**values)

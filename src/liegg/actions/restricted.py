@@ -5,17 +5,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import orthonormal_rows
 from liegg.actions.base import Action, MatrixAction
+from liegg.actions.derived import DerivedMatrices
 from liegg.actions.displacement import Displacement
-from liegg.actions.finite.space import Space
 from liegg.actions.motion import Motion
 from liegg.algebra.subspace import principal_angles
-from liegg.inputs.structure.layout import Layout
 
 PROJECTION_LIMIT = 1024
 """Candidates of the parent up to which its rows are taken and projected.
@@ -37,53 +36,39 @@ class Restricted(Action):
     basis: Float[Tensor, "r g"]
     label: str = ""
 
-    @classmethod
-    def of(cls, parent: Action, basis: Float[Tensor, "r ..."]) -> "Restricted":
+    def __new__(cls, parent: Any = None, *_: Any, **__: Any) -> "Restricted":
+        """Give it matrices where the parent has them."""
+        return object.__new__(MatrixRestricted if isinstance(parent, MatrixAction) else cls)
+
+    @staticmethod
+    def of(parent: Action, basis: Float[Tensor, "r ..."]) -> "Restricted":
         """Restrict `parent` to the span of matrices or of coefficients `[r, g]`."""
         rows = parent.as_coefficients(basis)
         span = orthonormal_rows(rows.detach().to("cpu", torch.float64))
         if not len(span):
             raise ArgumentError("restrict() got no generator other than zero; give at least one.")
         if isinstance(parent, Restricted):
-            return cls(parent.parent, span @ parent.basis)
-        return cls(parent, span)
+            return Restricted(parent.parent, span @ parent.basis)
+        return Restricted(parent, span)
 
     @property
     def size(self) -> int:
         """Dimension of the subspace."""
         return self.basis.shape[0]
 
-    def fitted(self, shape: tuple[int, ...]) -> "Restricted":
-        """The restriction of the fitted parent."""
-        return replace(self, parent=self.parent.fitted(shape))
+    @property
+    def components(self) -> tuple[Action, ...]:
+        """The parent."""
+        return (self.parent,)
 
-    def check(self, shape: tuple[int, ...]) -> None:
-        """As the parent."""
-        self.parent.check(shape)
-
-    def rounding_motion(
-        self, dtype: torch.dtype, input_square: float, shape: tuple[int, ...]
-    ) -> float:
-        """The parent's."""
-        return self.parent.rounding_motion(dtype, input_square, shape)
+    def with_components(self, components: Sequence[Action]) -> "Restricted":
+        """The restriction of another parent."""
+        return replace(self, parent=components[0])
 
     @property
     def family(self) -> tuple[int, ...]:
         """That of the parent, and the subspace."""
         return (*self.parent.family, id(self.basis))
-
-    @property
-    def structure(self) -> Layout | None:
-        """The parent's."""
-        return self.parent.structure
-
-    def with_structure(self, structure: Layout) -> "Restricted":
-        """The restriction of the parent with another layout."""
-        return replace(self, parent=self.parent.with_structure(structure))
-
-    def movable(self, x: Float[Tensor, "b ..."]) -> Bool[Tensor, "b ..."] | None:
-        """Those of the parent."""
-        return self.parent.movable(x)
 
     @property
     def row_action(self) -> Action:
@@ -131,26 +116,19 @@ class Restricted(Action):
         return self.parent.tangents(self.whole_coefficients(h), x)
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k r"]:
         """Project the parent's rows, or take one field at a time where it has many generators."""
         if self.row_action is self:
-            return super().contract(gradients, x, precomputed)
+            return super().contract(gradients, x)
         return self.own_coefficients(self.parent.contract(gradients, x))
 
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "s s"]:
         """The parent's statistic."""
         return self.parent.moment(x)
 
     def moments(
-        self,
-        x: Float[Tensor, "b ..."],
-        block: Int[Tensor, " b"],
-        count: int,
-        precomputed: Any = None,
+        self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int
     ) -> Float[Tensor, "p s s"]:
         """Those of the parent."""
         return self.parent.moments(x, block, count)
@@ -207,19 +185,6 @@ class Restricted(Action):
         generators, action = (own, None) if inside else (whole, self.parent)
         return replace(motion, generators=generators, action=action)
 
-    def named(self, names: Sequence[Any]) -> "Restricted":
-        """The restriction of the named parent."""
-        return replace(self, parent=self.parent.named(names))
-
-    def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
-        """The parent's."""
-        return self.parent.spaces(shape)
-
-    @property
-    def parts(self) -> tuple[Action, ...]:
-        """The parent's."""
-        return self.parent.parts
-
     @property
     def stage(self) -> str | None:
         """The parent's."""
@@ -242,25 +207,15 @@ class Restricted(Action):
         return self.label or f"Restricted({self.parent!r}, size={self.size})"
 
 
-class MatrixRestricted(Restricted, MatrixAction):
-    """A restricted action whose parent has matrices; made by `MatrixAction.restrict`."""
+class MatrixRestricted(Restricted, DerivedMatrices):
+    """A restricted action whose parent has matrices; `Restricted(...)` makes it where it can."""
 
     parent: MatrixAction
 
     @property
-    def ambient(self) -> int:
-        """Side of the parent's matrices."""
-        return self.parent.ambient
-
-    @property
-    def homogeneous(self) -> bool:
-        """As the parent's."""
-        return self.parent.homogeneous
-
-    @property
-    def axes(self) -> tuple[str, ...] | None:
-        """As the parent's."""
-        return self.parent.axes
+    def source(self) -> MatrixAction:
+        """The parent."""
+        return self.parent
 
     @property
     def vectors(self) -> "MatrixRestricted":
@@ -271,19 +226,3 @@ class MatrixRestricted(Restricted, MatrixAction):
                 f"{self.parent!r} does not move positions; vectors are for Linear and Affine"
             )
         return replace(self, parent=vectors)
-
-    def matrices(self, coefficients: Float[Tensor, "d r"]) -> Float[Tensor, "d n n"]:
-        """The parent's matrices."""
-        return self.parent.matrices(self.whole_coefficients(coefficients))
-
-    def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d r"]:
-        """Coordinates in the subspace; raise `ArgumentError` for a matrix outside it."""
-        outer = self.parent.coefficients(matrices)
-        inner = self.own_coefficients(outer)
-        gap = (self.whole_coefficients(inner) - outer).norm(dim=1)
-        if bool((gap > 1e-6 * outer.norm(dim=1) + 1e-300).any()):
-            raise ArgumentError(
-                f"generator {int(gap.argmax())} lies outside the {self.size}-dimensional space that "
-                "this action is restricted to."
-            )
-        return inner

@@ -11,6 +11,7 @@ from liegg._utils.errors import ShapeError
 from liegg.actions.base import Action
 from liegg.actions.finite.slots import SlotSpace
 from liegg.actions.finite.space import Space
+from liegg.actions.settings import field_settings
 
 
 @checked_fields
@@ -57,10 +58,7 @@ class Slots(Action):
         return x.new_zeros(len(h), *x.shape)
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k 0"]:
         """No column."""
         return gradients.new_zeros(*gradients.shape[:2], 0)
@@ -71,7 +69,7 @@ class Slots(Action):
 
     def settings(self) -> dict[str, Any]:
         """Kind and axis."""
-        return {"kind": "slots", "axis": self.axis}
+        return field_settings(self)
 
     def code(self) -> str:
         """The constructor call."""

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -131,6 +132,31 @@ def print_result(
         echo(printable("\n\n".join(parts)))
 
 
+def store_run(out: Path, sym: Any, *, layers: Any = None, **options: Any) -> Path:
+    """Write a run folder and return its report; a result that cannot be stored there is stored elsewhere.
+
+    Args:
+        out: the folder.
+        sym: `Symmetries`.
+        layers: `LayerSymmetries` or None.
+        options: as for `write_run`.
+    """
+    from liegg._utils.errors import RecordError, ReportError
+    from liegg.results.run_folder import save_elsewhere, write_run
+
+    try:
+        return write_run(out, sym, layers=layers, **options)
+    except ReportError:
+        raise
+    except RecordError as error:
+        raise RecordError(f"{error} {save_elsewhere(sym, layers)}") from error
+
+
+def print_places(out: Path, page: Path) -> None:
+    """Print where a run folder and its report are."""
+    echo(f"\nRun folder: {out}\nReport: {page}")
+
+
 IN_PYTHON = (
     (r"\b(?:liegg\.)?Linear\((\d+), copies=(\d+)[^)]*\)", r"linear:\1x\2"),
     (r"\b(?:liegg\.)?Affine\((\d+), copies=(\d+)[^)]*\)", r"affine:\1x\2"),
@@ -138,7 +164,7 @@ IN_PYTHON = (
     (r"\b(?:liegg\.)?Affine\((\d+)\)", r"affine:\1"),
     (r"\bliegg\.Image\(\)", "image"),
     (r"\bat=(?=['\"\s])", "--at "),
-    (r"\b(outputs|output|target|task|seed|checkpoint|timeout|bottom|route)=", r"--\1 "),
+    (r"\b(outputs|output|question|target|task|seed|checkpoint|timeout|bottom|route)=", r"--\1 "),
     (r"\bbatch_size=", "--batch-size "),
     (r"\bcontrol_draws=", "--control-draws "),
     (r"\bcheckpoint_every=", "--checkpoint-every "),

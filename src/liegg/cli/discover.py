@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from inspect import signature
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,17 +16,21 @@ from liegg.cli._shared import (
     Json,
     Quiet,
     Variance,
-    echo,
     exit_codes,
     increments,
     print_error,
+    print_places,
     print_result,
     progress_bar,
     progress_bars,
+    store_run,
 )
 from liegg.cli.discover_options import (
+    NEEDS_MODEL,
+    NEEDS_NO_MODEL,
     About,
     ActionText,
+    AtText,
     BatchSize,
     Bottom,
     Budget,
@@ -50,9 +55,11 @@ from liegg.cli.discover_options import (
     Out,
     OutputAction,
     Outputs,
+    OutputText,
     Route,
     Seed,
     Size,
+    TargetText,
     TaskText,
     Timeout,
     Title,
@@ -60,7 +67,6 @@ from liegg.cli.discover_options import (
     VerifyEffort,
     Weights,
 )
-from liegg.cli.part import AtText, OutputText, TargetText, parse_output, parse_target
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -145,19 +151,24 @@ def discover(
     """  # noqa: D412
     options = SimpleNamespace(**locals())  # all parameters: helpers take them together
     with exit_codes(STOPPED if checkpoint is None else RESUMABLE):
+        _check_options(options)
         if model is None:
             from liegg.cli.discover_data import discover_data
 
             discover_data(options)
         else:
-            _check_model_options(options)
             _discover(options)
 
 
-def _check_model_options(options: SimpleNamespace) -> None:
-    """Raise for options that only a data set without a model has."""
-    for flag, given in (("--labels", options.labels), ("--question", options.question)):
-        if given not in (None, "density"):
+def _check_options(options: SimpleNamespace) -> None:
+    """Raise for options that need a model where there is none, or the other way round."""
+    for name, parameter in signature(discover).parameters.items():
+        if getattr(options, name) == parameter.default:
+            continue
+        flag = f"--{name.replace('_', '-')}"
+        if options.model is None and name in NEEDS_MODEL:
+            raise typer.BadParameter(f"{flag} needs a model: pass --model, or leave {flag} out.")
+        if options.model is not None and name in NEEDS_NO_MODEL:
             raise typer.BadParameter(f"{flag} is for a data set alone: leave out --model.")
 
 
@@ -175,6 +186,7 @@ def _discover(options: SimpleNamespace) -> None:
     """Load, analyse, write and print; the options are the parameters of `discover`."""
     import liegg
     from liegg.cli.models import FACTORY_WEIGHTS, uses_factory_weights
+    from liegg.cli.parse import parse_target
     from liegg.polarization import launcher
     from liegg.results.run_folder import Clock
 
@@ -182,17 +194,18 @@ def _discover(options: SimpleNamespace) -> None:
     run = liegg.Run(**{name: getattr(options, name) for name in names.split()})
     clock = Clock()
     is_first = launcher.rank() == 0  # of several processes only the first prints and writes
+    say = print_error if is_first else str
     hidden = options.quiet or options.json or not is_first
-    inputs = _in_all_processes(lambda: _load(options, is_first=is_first), options.timeout)
+    inputs = _in_all_processes(lambda: _load(options, say), options.timeout)
     samples = inputs.samples
     count = samples.number
     clock.note(f"loaded {options.model} and {count} samples of {options.data}")
     if uses_factory_weights(inputs.model, options.weights):
         clock.note(FACTORY_WEIGHTS)
-        print_error(FACTORY_WEIGHTS) if is_first else None
+        say(FACTORY_WEIGHTS)
     if (evaluations := _expected_evaluations(inputs, run)) is not None:
         clock.note(evaluations)
-        print_error(evaluations) if is_first and not hidden else None
+        print_error(evaluations) if not hidden else None
     own = count // launcher.world_size()
     with progress_bars(hidden, "samples") as advance:
         sym = liegg.discover(
@@ -238,8 +251,7 @@ def _finish(
 ) -> None:
     """Analyse the layers if asked, print, and write; failures are reported after everything else is stored."""
     from liegg._utils.diagnoses import Diagnosis
-    from liegg._utils.errors import RecordError, ReportError
-    from liegg.results.run_folder import save_elsewhere, write_group_page, write_run
+    from liegg.results.run_folder import save_elsewhere, write_group_page
 
     layers, group, failure, unprinted = None, None, None, None
     try:
@@ -256,27 +268,13 @@ def _finish(
     except (LieggError, BrokenPipeError) as error:
         unprinted = error
     if (out := options.out) is not None:
-        try:
-            page = write_run(
-                out,
-                sym,
-                samples=inputs.shown,
-                layers=layers,
-                group=group,
-                clock=clock,
-                title=options.title,
-                classes=inputs.classes,
-            )
-            if group is not None:
-                write_group_page(
-                    out, group, samples=inputs.shown, model=inputs.model, classes=inputs.classes
-                )
-        except ReportError:
-            raise
-        except RecordError as error:
-            raise RecordError(f"{error} {save_elsewhere(sym, layers)}") from error
+        shown = {"samples": inputs.shown, "classes": inputs.classes}
+        more = {"layers": layers, "group": group, "clock": clock, "title": options.title}
+        page = store_run(out, sym, **more, **shown)
+        if group is not None:
+            write_group_page(out, group, model=inputs.model, **shown)
         if not (options.json or options.quiet or unprinted):
-            echo(f"\nRun folder: {out}\nReport: {page}")
+            print_places(out, page)
     if isinstance(unprinted, LieggError):
         place = save_elsewhere(sym, layers) if out is None else f"The result is stored in {out}."
         raise LieggError(f"{unprinted} {place}")
@@ -291,15 +289,15 @@ def _finish(
             raise error
 
 
-def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
+def _load(options: SimpleNamespace, say: Callable[[str], object]) -> _Inputs:
     """Read everything that the options name, and check what would fail only after the analysis."""
     from torch.nn import Module
 
     import liegg
     from liegg.cli import files
-    from liegg.cli.actions import parse_action, parse_thresholds
     from liegg.cli.models import load_model
-    from liegg.polarization.launcher import local_device
+    from liegg.cli.parse import parse_action, parse_output, parse_thresholds
+    from liegg.polarization import launcher
     from liegg.results.run_folder import check_run_folder
 
     samples = files.load_samples(
@@ -310,8 +308,7 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
         samples=options.samples,
         named=bool(options.moves),
     )
-    device = options.device and local_device(options.device)
-    say = print_error if is_first else str
+    device = options.device and launcher.local_device(options.device)
     model = load_model(options.model, options.weights, device, trusted=options.trust_model, say=say)
     if options.layers and not isinstance(model, Module):
         raise LieggError(
@@ -323,7 +320,7 @@ def _load(options: SimpleNamespace, *, is_first: bool) -> _Inputs:
             "--layers follows a motion of the input through the layers, and --at begins behind one of them. Leave one "
             "of them out."
         )
-    if is_first and options.out is not None:
+    if options.out is not None and launcher.rank() == 0:
         check_run_folder(options.out)
     outputs, output_action = options.outputs, options.output_action
     action = parse_action(options.action, options.names)
@@ -374,6 +371,7 @@ def _search_group(
 ) -> "GroupSymmetries":
     """Search for finite symmetries, with the continuous ones as the identity component."""
     import liegg
+    from liegg.cli.parse import parse_target
 
     asked = ("action", "output_action", "output", "thresholds")
     found = liegg.discover_group(

@@ -109,6 +109,41 @@ Outputs = Annotated[
         choices=dict.fromkeys(("each", "sum", "whitened"), ""),
     ),
 ]
+TARGETS = {
+    "margin": "the predicted class's logit minus the largest other one",
+    "probabilities": "softmax of the logits",
+    "log_probabilities": "log-softmax of the logits",
+}
+"""What tab completion offers for a target."""
+
+TargetText = Annotated[
+    str | None,
+    option(
+        QUESTION,
+        "Ask about a part of the output: a class (3), several (3,5), a difference ('3 minus 5'), margin, "
+        "probabilities or log_probabilities. Layers are analysed with all of their outputs.",
+        "--target",
+        choices=TARGETS,
+    ),
+]
+OutputText = Annotated[
+    str | None,
+    option(
+        QUESTION,
+        "Field of the model's return value: a key or attribute such as logits, a path such as prediction.energy, or "
+        "an index such as 0.",
+        "--output",
+    ),
+]
+AtText = Annotated[
+    str | None,
+    option(
+        QUESTION,
+        "Inner point at which to ask, for token ids and other integers: embeddings, or the name of a module, whose "
+        "output is then moved.",
+        "--at",
+    ),
+]
 About = Annotated[
     list[str] | None,
     option(
@@ -209,3 +244,13 @@ Timeout = Annotated[
 ]
 Out = Annotated[Path | None, option(OUTPUT, "Run folder for the result and its report.")]
 Title = Annotated[str | None, option(OUTPUT, "Heading of the report.")]
+
+NEEDS_MODEL = (
+    *("weights", "trust_model", "device", "output_action", "outputs", "target", "output", "task"),
+    *("at", "about", "layers", "group", "moves", "control", "control_draws", "route", "budget"),
+    *("bottom", "checkpoint", "classes"),
+)
+"""Options that are about a model."""
+
+NEEDS_NO_MODEL = ("labels", "question")
+"""Options that are about a data set alone."""

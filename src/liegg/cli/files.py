@@ -11,13 +11,13 @@ import torch
 from liegg._utils.errors import ArgumentError, DataError
 from liegg.cli.data.images import parse_size, read_images
 from liegg.cli.data.table import Columns, read_csv, read_parquet
-from liegg.cli.data.tensors import npz_names, read_npz, read_npz_entry, read_pt, read_safetensors
+from liegg.cli.data.tensors import read_npz, read_pt, read_safetensors
 from liegg.results.run_folder import STORED_SAMPLES
 
-KINDS = (".npy", ".npz", ".csv", ".parquet", ".pt", ".pth", ".safetensors")
+DATA_SUFFIXES = (".npy", ".npz", ".csv", ".parquet", ".pt", ".pth", ".safetensors")
 """Files that hold samples."""
 
-NAMED = (".npz", ".pt", ".pth", ".safetensors")
+NAMED_SUFFIXES = (".npz", ".pt", ".pth", ".safetensors")
 """Files that may hold several named arrays."""
 
 
@@ -27,12 +27,14 @@ class Samples(NamedTuple):
     Attributes:
         analysed: samples that are analysed.
         held_out: samples for the verification; None if there are none.
-        groups: a label for each analysed sample; None if there are none.
+        groups: the group of each analysed sample; None if there are none.
+        labels: the label of each analysed sample; None if there are none.
     """
 
     analysed: Any
     held_out: Any
     groups: np.ndarray | None
+    labels: np.ndarray | None
 
     @property
     def number(self) -> int:
@@ -45,16 +47,18 @@ def load_samples(
     held_out: str | None = None,
     groups: str | None = None,
     *,
+    labels: str | None = None,
     size: str | None = None,
     samples: int | None = None,
     named: bool = False,
 ) -> Samples:
-    """Load the samples to analyse, those to verify on, and the labels.
+    """Load the samples to analyse, those to verify on, groups and labels.
 
     Args:
         data: as for `load_data`.
         held_out: the same; or a fraction of the data such as `0.2`, which sets the last samples apart; or None.
-        groups: labels, as for `load_array`: of the analysed samples, or of all data where a fraction is held out.
+        groups: one number per sample, as for `load_array`: of the analysed samples, or of all data where some are not.
+        labels: the same.
         size: height and width of images, if the data is a folder of them.
         samples: analyse this many, evenly spaced ones; None for all.
         named: whether named arrays are wanted, and not one array.
@@ -66,7 +70,7 @@ def load_samples(
     if samples is not None and samples < 1:
         raise ArgumentError(f"--samples {samples}: expected a positive number.")
     array = load_data(data, size=size, named=named)
-    labels = None if groups is None else load_array(groups)
+    columns = [None if text is None else load_array(text) for text in (groups, labels)]
     other = None
     if held_out is not None:
         try:
@@ -75,15 +79,19 @@ def load_samples(
             other = load_data(held_out, size=size, named=named)
         else:
             count = _kept(count_of(array), fraction, held_out)
-            if labels is not None and len(labels) == count_of(array):
-                labels = labels[:count]
-            array, other = part_of(array, slice(count)), part_of(array, slice(count, None))
+            other = part_of(array, slice(count, None))
+            array, columns = _cut(array, columns, slice(count))
     if samples is not None and samples < count_of(array):
         places = np.linspace(0, count_of(array) - 1, samples).astype(int)
-        if labels is not None and len(labels) == count_of(array):
-            labels = labels[places]
-        array = part_of(array, places)
-    return Samples(array, other, labels)
+        array, columns = _cut(array, columns, places)
+    return Samples(array, other, *columns)
+
+
+def _cut(array: Any, columns: list[Any], rows: Any) -> tuple[Any, list[Any]]:
+    """Some of the samples, with their entries of those columns that have one for each of them."""
+    count = count_of(array)
+    cut = [own if own is None or len(own) != count else own[rows] for own in columns]
+    return part_of(array, rows), cut
 
 
 def _kept(total: int, fraction: float, text: str) -> int:
@@ -145,9 +153,9 @@ def load_data(text: str, *, size: str | None = None, named: bool = False) -> Any
         return read_images(path, parse_size(size))
     if size is not None:
         raise ArgumentError(f"--size {size} is for a folder of images; {text} is none.")
-    if path.suffix not in KINDS:
+    if path.suffix not in DATA_SUFFIXES:
         raise DataError(
-            f"data {text!r}: expected a file {', '.join(KINDS)}, or a folder of images with --size. "
+            f"data {text!r}: expected a file {', '.join(DATA_SUFFIXES)}, or a folder of images with --size. "
             "Save an array with numpy.save."
         )
     if not path.is_file():
@@ -181,7 +189,7 @@ def _check_lengths(text: str, found: Mapping[str, Any]) -> None:
 
 def _split(text: str) -> tuple[str, str]:
     """File and name of the array in it, from `x.npz:name`."""
-    for suffix in NAMED:
+    for suffix in NAMED_SUFFIXES:
         before, mark, key = text.rpartition(f"{suffix}:")
         if mark:
             return before + suffix, key
@@ -196,22 +204,30 @@ def _read(path: Path, key: str, *, named: bool) -> Any:
         return read_csv(path)
     if path.suffix == ".parquet":
         return read_parquet(path)
+    every = named and not key  # all arrays of the file
+
+    def choose(names: list[str]) -> list[str]:
+        if not names:
+            raise DataError(f"data '{path}' holds no array. Save one with numpy.savez(path, x=x).")
+        return names if every else [_chosen(path, names, key)]
+
     if path.suffix == ".npz":
-        if named and not key:
-            return {name: torch.from_numpy(np.array(a)) for name, a in read_npz(path).items()}
-        return read_npz_entry(path, _chosen(path, npz_names(path), key))
-    found = read_safetensors(path) if path.suffix == ".safetensors" else read_pt(path)
-    if isinstance(found, torch.Tensor):
-        if key or named:
-            raise DataError(f"data '{path}' is one tensor without a name; leave the name out.")
-        return found
-    return found if named and not key else found[_chosen(path, list(found), key)]
+        arrays = read_npz(path, choose)
+        found = (
+            {name: torch.from_numpy(np.array(a)) for name, a in arrays.items()} if every else arrays
+        )
+    else:
+        held = read_safetensors(path) if path.suffix == ".safetensors" else read_pt(path)
+        if isinstance(held, torch.Tensor):
+            if key or named:
+                raise DataError(f"data '{path}' is one tensor without a name; leave the name out.")
+            return held
+        found = {name: held[name] for name in choose(list(held))}
+    return found if every else next(iter(found.values()))
 
 
 def _chosen(path: Path, names: list[str], key: str) -> str:
     """The array of a file that is meant."""
-    if not names:
-        raise DataError(f"data '{path}' holds no array. Save one with numpy.savez(path, x=x).")
     if not key and len(names) == 1:
         return names[0]
     if key not in names:

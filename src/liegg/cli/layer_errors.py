@@ -1,6 +1,6 @@
 """`liegg layer-errors`."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from liegg.cli._shared import (
     QUESTION,
@@ -10,6 +10,7 @@ from liegg.cli._shared import (
     exit_codes,
     option,
     print_json,
+    print_places,
     progress_bars,
 )
 from liegg.cli.discover_options import (
@@ -24,11 +25,6 @@ from liegg.cli.discover_options import (
     TrustModel,
     Weights,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from liegg.results.layer_errors import LayerErrors
 
 MotionText = Annotated[
     str, option(QUESTION, "The motion: rotation, shift, scaling, shear, stretching, …")
@@ -80,10 +76,10 @@ def layer_errors(
     """
     with exit_codes():
         import liegg
-        from liegg.cli.actions import parse_action
         from liegg.cli.files import load_samples
         from liegg.cli.models import load_model
-        from liegg.results.run_folder import check_run_folder
+        from liegg.cli.parse import parse_action
+        from liegg.results.run_folder import check_run_folder, write_page
 
         if out is not None:
             check_run_folder(out)
@@ -110,14 +106,7 @@ def layer_errors(
         else:
             echo(found.sentence if quiet else str(found))
         if out is not None:
-            _store(found, out, title, silent=quiet or json)
-
-
-def _store(found: "LayerErrors", out: "Path", title: str | None, *, silent: bool) -> None:
-    """Write the result and its page."""
-    from liegg.results.run_folder import write_page
-
-    found.save(out)
-    page = write_page(out, found, title=title)
-    if not silent:
-        echo(f"\nRun folder: {out}\nReport: {page}")
+            found.save(out)
+            page = write_page(out, found, title=title)
+            if not (quiet or json):
+                print_places(out, page)

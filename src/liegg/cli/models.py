@@ -19,6 +19,9 @@ FACTORY_WEIGHTS = (
     "no --weights: the model is analysed with the weights that its factory gives it (under seed 0)."
 )
 
+COMPLETE = {".pt2": "an exported program", ".onnx": "an ONNX file"}
+"""Files that hold a model with its weights."""
+
 
 def load_model(
     text: str,
@@ -43,18 +46,17 @@ def load_model(
     """
     if device is not None:
         check_device(device)
-    if text.endswith(".pt2"):
-        if weights is not None:
-            raise ArgumentError("--weights needs a factory; an exported program has its own.")
+    suffix = Path(text).suffix
+    if weights is not None and (own := COMPLETE.get(suffix)):
+        raise ArgumentError(f"--weights needs a factory; {own} has its own.")
+    if suffix == ".pt2":
         if not trusted:
             raise ArgumentError(
                 f"model {text!r}: reading an exported program can run code that the file holds. Pass "
                 "--trust-model if you know where it comes from; or name a factory, package.module:factory."
             )
         model: Any = _load_program(Path(text))
-    elif text.endswith(".onnx"):
-        if weights is not None:
-            raise ArgumentError("--weights needs a factory; an ONNX file has its own.")
+    elif suffix == ".onnx":
         model = from_onnx(text)
     else:
         with seeded(0):  # a factory with random weights gives the same ones every time

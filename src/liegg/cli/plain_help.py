@@ -17,7 +17,7 @@ LARGEST_WIDTH = 100
 WIDEST_NAME = 27
 """Columns for the name of an option; the text of an option with a longer name begins on the next line."""
 
-TOGETHER = re.compile(r"\[[^\]]*\]")
+UNBROKEN = re.compile(r"\[[^\]]*\]")
 """What no line break divides: `[default: 30.0]`."""
 
 
@@ -103,7 +103,7 @@ def definitions(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
 def _wrapped(text: str, width: int, *, indent: int) -> list[str]:
     """Lines of a text; options and defaults are not divided."""
     text = " ".join(text.split()).replace("\\[", "[")  # older versions of typer escape for rich
-    kept = TOGETHER.sub(lambda match: match[0].replace(" ", "\xa0"), text)
+    kept = UNBROKEN.sub(lambda match: match[0].replace(" ", "\xa0"), text)
     wrapper = textwrap.TextWrapper(
         width,
         initial_indent=" " * indent,

@@ -50,14 +50,11 @@ def show(
             print_json({"log": text}) if json else echo(text, newline=False)
             return
         how = {"json": json, "quiet": quiet, "variance": variance}
-        if (kind := only_result(run)) == "group":
+        if kind := only_result(run):
             found = load(run)
-            text = found.sentence if quiet else printable(found.table())
+            table = found.table() if kind == "group" else found.table(variance=variance)
+            text = found.sentence if quiet else printable(table)
             print_json(found.to_dict()) if json else echo(text)
-            return
-        if kind:
-            parts = load(run)
-            print_result(parts, None, parts.sentence, **how)
             return
         stored = read_run(run)
         short = f"{stored.sym.nullity} {stored.sym.name}" if stored.sym.nullity else "0"
@@ -92,57 +89,36 @@ def report(
     """
     with exit_codes():
         from liegg.cli.files import class_names, first_samples, load_array
-        from liegg.results.run_folder import REPORT, only_result, read_run, write_page
+        from liegg.results.load import load
+        from liegg.results.run_folder import (
+            GROUP_REPORT,
+            REPORT,
+            only_result,
+            read_run,
+            write_group_page,
+            write_page,
+        )
 
-        if (kind := only_result(run)) in ("layers", "layer errors"):
-            _print_page(_layers_page(run, out, title), json=json, quiet=quiet)
-            return
-        if kind == "group":
+        kind = only_result(run)
+        name, write = (GROUP_REPORT, write_group_page) if kind == "group" else (REPORT, write_page)
+        options: dict[str, Any] = {"title": title or None}
+        if kind in ("", "group"):
             moved = None if samples is None else first_samples(load_array(samples))
-            page = _group_page(run, out, samples=moved, classes=class_names(classes), title=title)
-            _print_page(page, json=json, quiet=quiet)
-            return
-        stored = read_run(run)
-        options = {
-            "samples": stored.samples if samples is None else first_samples(load_array(samples)),
-            "layers": stored.layers,
-            "title": title or stored.title,
-            "classes": class_names(classes) or stored.classes,
-        }
-        if out is None:
-            page = write_page(run, stored.sym, **options)
+            options |= {"samples": moved, "classes": class_names(classes)}
+        if kind:
+            result: Any = load(run)
         else:
-            page = stored.sym.report(out / REPORT if out.is_dir() else out, **options)
-        _print_page(page, json=json, quiet=quiet)
-
-
-def _layers_page(run: Path, out: Path | None, title: str | None) -> Path:
-    """Write the page of a folder that holds layers or layer errors alone."""
-    from liegg.results.load import load
-    from liegg.results.run_folder import REPORT, write_page
-
-    layers = load(run)
-    if out is None:
-        return write_page(run, layers, title=title)
-    return layers.report(out / REPORT if out.is_dir() else out, title=title)
-
-
-def _group_page(run: Path, out: Path | None, **options: Any) -> Path:
-    """Write the page of a folder that holds a group alone."""
-    from liegg.results.group_storage import load_group
-    from liegg.results.run_folder import GROUP_REPORT, write_group_page
-
-    found = load_group(run)
-    if out is None:
-        return write_group_page(run, found, **options)
-    return found.report(out / GROUP_REPORT if out.is_dir() else out, **options)
-
-
-def _print_page(page: Path, *, json: bool, quiet: bool) -> None:
-    if json:
-        print_json({"report": str(page), "bytes": page.stat().st_size})
-    else:
-        echo(str(page) if quiet else f"Report: {page}")
+            stored = read_run(run)
+            result = stored.sym
+            given = {key: value for key, value in options.items() if value is not None}
+            kept = {key: getattr(stored, key) for key in options}
+            options = {"layers": stored.layers, **kept, **given}
+        place = out / name if out is not None and out.is_dir() else out
+        page = write(run, result, **options) if place is None else result.report(place, **options)
+        if json:
+            print_json({"report": str(page), "bytes": page.stat().st_size})
+        else:
+            echo(str(page) if quiet else f"Report: {page}")
 
 
 def compare(

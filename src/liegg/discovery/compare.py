@@ -13,7 +13,7 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import canonical_basis, orthonormal_rows
 from liegg.actions import Action, MatrixAction
-from liegg.actions.settings import NAMES, without
+from liegg.actions.settings import NAME_SETTINGS, without
 from liegg.algebra.subspace import principal_angles
 from liegg.decision.rank import evidence
 from liegg.discovery.about.pair import pair_answers
@@ -281,7 +281,7 @@ def _notes(a: Symmetries, b: Symmetries, names: tuple[str, str]) -> tuple[Remark
         values = {"a": a.settings.get(key), "b": b.settings.get(key)}
         if values["a"] != values["b"]:
             notes.append(Diagnosis.SETTING_DIFFERS(name=key, **values, **both))
-    one, other = (without(sym.action.settings(), NAMES) for sym in (a, b))
+    one, other = (without(sym.action.settings(), NAME_SETTINGS) for sym in (a, b))
     if one != other and repr(a.action) != repr(b.action):
         notes.append(Diagnosis.ACTION_DIFFERS(a=repr(a.action), b=repr(b.action), **both))
     return tuple(notes)

@@ -113,10 +113,10 @@ def update(
     """
     action, precomputed = workspace.action, workspace.precomputed
     samples = workspace.as_double(x) if precomputed is None else x
+    known: dict[str, Any] = {} if precomputed is None else {"precomputed": precomputed}
     if block is not None and len(state.moments) > 1:
-        moments = action.moments(samples, block, len(state.moments), precomputed=precomputed)
-    else:  # a user's own action may not accept the keyword
-        known = {} if precomputed is None else {"precomputed": precomputed}
+        moments = action.moments(samples, block, len(state.moments), **known)
+    else:
         moments = action.moment(samples, **known)[None]
     # A size is all that is needed of the square, so the batch's own precision is enough.
     precision = torch.promote_types(x.dtype, torch.float32)

@@ -339,8 +339,7 @@ def _reverse(
 
     # Rows are contracted in the precision of the gradients, but at least float32.
     precise = torch.promote_types(x.dtype, torch.float32)
-    # A user's own action may not accept the keyword.
-    known = {} if precomputed is None else {"precomputed": precomputed}
+    known: dict[str, Any] = {} if precomputed is None else {"precomputed": precomputed}
     rows = []
     for some in cotangents(y.detach(), plan.outputs, plan.together, seed=plan.seed, first=first):
         slopes = torch.func.vmap(pull)(some)[0] if plan.together > 1 else pull(some[0])[0][None]

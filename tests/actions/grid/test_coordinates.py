@@ -39,35 +39,38 @@ def test_a_pixel_is_as_long_along_every_axis_and_half_the_shorter_side_is_one(si
         )  # from edge to edge
 
 
-@pytest.mark.parametrize("sides", [(4,), (5, 7), (6, 4), (3, 4, 5)], ids=str)
-def test_every_pixel_by_hand(sides):
-    places = coordinates(sides).tolist()
-    for number, index in enumerate(np.ndindex(*sides)):  # the order of a flattened image
-        z, y, x = (
-            [0.0] * 3
-            + [(i - (side - 1) / 2) * 2 / min(sides) for i, side in zip(index, sides, strict=True)]
-        )[-3:]
-        assert places[number] == pytest.approx([x, -y, z][: len(sides)])
+def test_every_pixel_by_hand():
+    for sides in [(4,), (5, 7), (6, 4), (3, 4, 5)]:
+        places = coordinates(sides).tolist()
+        for number, index in enumerate(np.ndindex(*sides)):  # the order of a flattened image
+            z, y, x = (
+                [0.0] * 3
+                + [
+                    (i - (side - 1) / 2) * 2 / min(sides)
+                    for i, side in zip(index, sides, strict=True)
+                ]
+            )[-3:]
+            assert places[number] == pytest.approx([x, -y, z][: len(sides)])
 
 
 def test_two_by_two():
     assert coordinates((2, 2)).tolist() == [[-0.5, 0.5], [0.5, 0.5], [-0.5, -0.5], [0.5, -0.5]]
 
 
-@pytest.mark.parametrize("side", [28, 9, 4, 2])
-def test_the_papers_coordinates_are_its_formula(side):
-    places, kept = paper_coordinates((side, side))
-    row, column = torch.meshgrid(
-        torch.arange(0, side - 1), torch.arange(0, side - 1), indexing="ij"
-    )
-    theirs = (
-        torch.stack([row, column], -1).double() / (side // 2) - 1
-    )  # as in its appendix: rows first, counted downwards
-    ours = places.reshape(side, side, 2)[:-1, :-1]
-    torch.testing.assert_close(ours, torch.stack([theirs[..., 1], -theirs[..., 0]], -1))
-    taken = torch.zeros(side, side, dtype=torch.float64)
-    taken[:-1, :-1] = 1
-    assert torch.equal(kept.reshape(side, side), taken)
+def test_the_papers_coordinates_are_its_formula():
+    for side in [28, 9, 4, 2]:
+        places, kept = paper_coordinates((side, side))
+        row, column = torch.meshgrid(
+            torch.arange(0, side - 1), torch.arange(0, side - 1), indexing="ij"
+        )
+        theirs = (
+            torch.stack([row, column], -1).double() / (side // 2) - 1
+        )  # as in its appendix: rows first, counted downwards
+        ours = places.reshape(side, side, 2)[:-1, :-1]
+        torch.testing.assert_close(ours, torch.stack([theirs[..., 1], -theirs[..., 0]], -1))
+        taken = torch.zeros(side, side, dtype=torch.float64)
+        taken[:-1, :-1] = 1
+        assert torch.equal(kept.reshape(side, side), taken)
 
 
 def test_the_papers_coordinates_of_other_grids():

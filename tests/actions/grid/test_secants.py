@@ -1,7 +1,7 @@
 """Motions of images at a finite scale: secants of the action's own motions, and of whole pixels."""
 
 import math
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import torch
 import liegg
 from cases import normal
 from liegg.actions.grid.coordinates import coordinates
+from liegg.actions.grid.stencils import BORDERS
 from signals import MAKERS, bumps, off
 
 SIZES = [(17,), (12, 15), (15, 12), (9, 8, 11)]
@@ -33,39 +34,37 @@ def inner(fields, dimension, width=2):
     return fields[(..., *[slice(width, -width)] * dimension)]
 
 
-@pytest.mark.parametrize("sides", SIZES)
-@pytest.mark.parametrize("step", [1.0, 0.6, 0.1])
-def test_the_fields_of_shears_and_translations_are_secants_of_the_motion(sides, step):
+def test_the_fields_of_shears_and_translations_are_secants_of_the_motion():
     """Also of white noise, where every other scheme is far off; scalings move by e^s - 1, not by s."""
-    d = len(sides)
-    action, x = MAKERS[d]("affine", step=step), normal(3, *sides)
-    wanted, got = inner(secants(action, x), d), inner(action.fields(x), d)
-    scalings = {i * (d + 1) + i for i in range(d)}
-    others = [a for a in range(action.size) if a not in scalings]
-    torch.testing.assert_close(got[:, others], wanted[:, others], rtol=0, atol=1e-11)
-    for a in scalings:
-        assert off(got[:, a], wanted[:, a].numpy()) < 0.3 * step
+    for step, sides in product([1.0, 0.6, 0.1], SIZES):
+        d = len(sides)
+        action, x = MAKERS[d]("affine", step=step), normal(3, *sides)
+        wanted, got = inner(secants(action, x), d), inner(action.fields(x), d)
+        scalings = {i * (d + 1) + i for i in range(d)}
+        others = [a for a in range(action.size) if a not in scalings]
+        torch.testing.assert_close(got[:, others], wanted[:, others], rtol=0, atol=1e-11)
+        for a in scalings:
+            assert off(got[:, a], wanted[:, a].numpy()) < 0.3 * step
 
 
-@pytest.mark.parametrize("sides", SIZES)
-@pytest.mark.parametrize("border", ["replicate", "periodic", "zeros"])
-def test_a_translation_is_that_by_a_whole_pixel_without_interpolation(sides, border):
+def test_a_translation_is_that_by_a_whole_pixel_without_interpolation():
     """Compared with rolled and cropped pixels."""
-    d, x = len(sides), normal(2, *sides)
-    action = MAKERS[d]("affine", border=border)
-    unit = min(sides) / 2
-    modes: Any = {"replicate": "edge", "periodic": "wrap", "zeros": "constant"}
-    padded = np.pad(x.numpy(), [(0, 0), *[(1, 1)] * d], mode=modes[border])
-    for i in range(d):
-        axis = d - i  # x runs along the last axis
-        crop = [slice(None), *[slice(1, -1)] * d]
-        ahead, behind = crop.copy(), crop.copy()
-        ahead[axis], behind[axis] = slice(2, None), slice(None, -2)
-        sign = -1.0 if i == 1 else 1.0  # y runs up
-        wanted = -sign * unit * (padded[tuple(ahead)] - padded[tuple(behind)]) / 2
-        h = torch.zeros(action.size, dtype=torch.float64)
-        h[i * (d + 1) + d] = 1.0
-        np.testing.assert_allclose(action.field(h, x), wanted, rtol=0, atol=1e-12 * unit)
+    for border, sides in product(BORDERS, SIZES):
+        d, x = len(sides), normal(2, *sides)
+        action = MAKERS[d]("affine", border=border)
+        unit = min(sides) / 2
+        modes: Any = {"replicate": "edge", "periodic": "wrap", "zeros": "constant"}
+        padded = np.pad(x.numpy(), [(0, 0), *[(1, 1)] * d], mode=modes[border])
+        for i in range(d):
+            axis = d - i  # x runs along the last axis
+            crop = [slice(None), *[slice(1, -1)] * d]
+            ahead, behind = crop.copy(), crop.copy()
+            ahead[axis], behind[axis] = slice(2, None), slice(None, -2)
+            sign = -1.0 if i == 1 else 1.0  # y runs up
+            wanted = -sign * unit * (padded[tuple(ahead)] - padded[tuple(behind)]) / 2
+            h = torch.zeros(action.size, dtype=torch.float64)
+            h[i * (d + 1) + d] = 1.0
+            np.testing.assert_allclose(action.field(h, x), wanted, rtol=0, atol=1e-12 * unit)
 
 
 @pytest.mark.parametrize("sides", SIZES)
@@ -89,15 +88,17 @@ def test_small_secants_are_those_of_the_motion_also_at_the_border(border):
     assert off(action.fields(x), secants(action, x).numpy()) < 0.02
 
 
-@pytest.mark.parametrize("sides", SIZES)
-def test_no_pixel_moves_further_than_the_step(sides):
-    for step in (1.0, 0.25):
-        action = MAKERS[len(sides)]("affine", step=step)
-        places = torch.cat([coordinates(sides), torch.ones(math.prod(sides), 1)], dim=1).double()
-        moved = min(sides) / 2 * action.steps(sides) * places.repeat(1, len(sides)).abs()
-        torch.testing.assert_close(
-            moved.amax(0), torch.full((action.size,), step, dtype=torch.float64)
-        )
+def test_no_pixel_moves_further_than_the_step():
+    for sides in SIZES:
+        for step in (1.0, 0.25):
+            action = MAKERS[len(sides)]("affine", step=step)
+            places = torch.cat(
+                [coordinates(sides), torch.ones(math.prod(sides), 1)], dim=1
+            ).double()
+            moved = min(sides) / 2 * action.steps(sides) * places.repeat(1, len(sides)).abs()
+            torch.testing.assert_close(
+                moved.amax(0), torch.full((action.size,), step, dtype=torch.float64)
+            )
 
 
 def band_limited(side, samples=3):

@@ -1,5 +1,6 @@
 """Derivatives and smoothing along one axis: signals whose derivative is known, and scipy's filters."""
 
+from itertools import product
 from typing import Any, get_args
 
 import jaxtyping
@@ -40,64 +41,64 @@ def bell(sigma):
 # Derivatives of known signals
 
 
-@pytest.mark.parametrize("border", BORDERS)
-@pytest.mark.parametrize("scheme", get_args(Filter))
-@pytest.mark.parametrize("side", [2, 9, 12])
-def test_a_constant_has_no_derivative(scheme, border, side):
-    slope = derivative_matrix(side, scheme, border) @ torch.ones(side, dtype=torch.float64)
-    if scheme in ("spectral", "spline") and border == "zeros":
-        # A jump at the border, which waves and splines can only ring about.
-        assert slope[0] > 0.1
-        torch.testing.assert_close(slope, -slope.flip(0))
-        return
-    if (
-        border == "zeros" and scheme != "paper"
-    ):  # there the constant ends, and only there: where the stencil reaches
-        reach = {"central": 1, "gaussian": 4}[scheme]
-        assert slope[0] > 0.1
-        torch.testing.assert_close(slope, -slope.flip(0))
-        slope = slope[reach : side - reach]
-    assert slope.abs().sum() < 1e-14 * side
+def test_a_constant_has_no_derivative():
+    for side, scheme, border in product([2, 9, 12], get_args(Filter), BORDERS):
+        slope = derivative_matrix(side, scheme, border) @ torch.ones(side, dtype=torch.float64)
+        if scheme in ("spectral", "spline") and border == "zeros":
+            # A jump at the border, which waves and splines can only ring about.
+            assert slope[0] > 0.1
+            torch.testing.assert_close(slope, -slope.flip(0))
+            continue
+        if (
+            border == "zeros" and scheme != "paper"
+        ):  # there the constant ends, and only there: where the stencil reaches
+            reach = {"central": 1, "gaussian": 4}[scheme]
+            assert slope[0] > 0.1
+            torch.testing.assert_close(slope, -slope.flip(0))
+            slope = slope[reach : side - reach]
+        assert slope.abs().sum() < 1e-14 * side
 
 
-@pytest.mark.parametrize("border", BORDERS)
-@pytest.mark.parametrize(("scheme", "reach"), [("central", 1), ("gaussian", 4), ("paper", 1)])
-def test_a_ramp_has_its_slope_inside(scheme, border, reach):
-    ramp = 2.5 * torch.arange(13, dtype=torch.float64) - 4
-    slope = derivative_matrix(13, scheme, border) @ ramp
-    torch.testing.assert_close(
-        slope[reach:-reach], torch.full((13 - 2 * reach,), 2.5, dtype=torch.float64)
-    )
+def test_a_ramp_has_its_slope_inside():
+    reaches: dict[Filter, int] = {"central": 1, "gaussian": 4, "paper": 1}
+    for (scheme, reach), border in product(reaches.items(), BORDERS):
+        ramp = 2.5 * torch.arange(13, dtype=torch.float64) - 4
+        slope = derivative_matrix(13, scheme, border) @ ramp
+        torch.testing.assert_close(
+            slope[reach:-reach], torch.full((13 - 2 * reach,), 2.5, dtype=torch.float64)
+        )
 
 
-@pytest.mark.parametrize("side", [2, 3, 8, 15, 28])
-def test_spectral_is_exact_on_waves_of_the_period(side):
-    i = torch.arange(side, dtype=torch.float64)
-    matrix = derivative_matrix(side, "spectral", "periodic")
-    for k in range((side + 1) // 2):
-        rate = 2 * torch.pi * k / side
-        assert (
-            matrix @ torch.sin(rate * i + 0.7) - rate * torch.cos(rate * i + 0.7)
-        ).abs().max() < 1e-10
-    if (
-        side % 2 == 0
-    ):  # the highest frequency is +1, -1, ...: nothing on the grid tells a slope at the pixels
-        assert (matrix @ torch.cos(torch.pi * i)).abs().max() < 1e-10
+def test_spectral_is_exact_on_waves_of_the_period():
+    for side in [2, 3, 8, 15, 28]:
+        i = torch.arange(side, dtype=torch.float64)
+        matrix = derivative_matrix(side, "spectral", "periodic")
+        for k in range((side + 1) // 2):
+            rate = 2 * torch.pi * k / side
+            assert (
+                matrix @ torch.sin(rate * i + 0.7) - rate * torch.cos(rate * i + 0.7)
+            ).abs().max() < 1e-10
+        if (
+            side % 2 == 0
+        ):  # the highest frequency is +1, -1, ...: nothing on the grid tells a slope at the pixels
+            assert (matrix @ torch.cos(torch.pi * i)).abs().max() < 1e-10
 
 
-@pytest.mark.parametrize("side", [2, 3, 8, 15, 28])
-def test_spectral_beyond_zeros_is_that_of_the_signal_and_as_many_zeros(side):
-    twice = derivative_matrix(2 * side, "spectral", "periodic")
-    torch.testing.assert_close(derivative_matrix(side, "spectral", "zeros"), twice[:side, :side])
+def test_spectral_beyond_zeros_is_that_of_the_signal_and_as_many_zeros():
+    for side in [2, 3, 8, 15, 28]:
+        twice = derivative_matrix(2 * side, "spectral", "periodic")
+        torch.testing.assert_close(
+            derivative_matrix(side, "spectral", "zeros"), twice[:side, :side]
+        )
 
 
-@pytest.mark.parametrize("side", [2, 3, 8, 15, 28])
-def test_spectral_is_exact_on_cosines_that_are_flat_at_both_ends(side):
-    i = torch.arange(side, dtype=torch.float64) + 0.5
-    matrix = derivative_matrix(side, "spectral", "replicate")
-    for k in range(side):
-        rate = torch.pi * k / side
-        assert (matrix @ torch.cos(rate * i) + rate * torch.sin(rate * i)).abs().max() < 1e-10
+def test_spectral_is_exact_on_cosines_that_are_flat_at_both_ends():
+    for side in [2, 3, 8, 15, 28]:
+        i = torch.arange(side, dtype=torch.float64) + 0.5
+        matrix = derivative_matrix(side, "spectral", "replicate")
+        for k in range(side):
+            rate = torch.pi * k / side
+            assert (matrix @ torch.cos(rate * i) + rate * torch.sin(rate * i)).abs().max() < 1e-10
 
 
 @pytest.mark.parametrize("border", BORDERS)
@@ -109,21 +110,22 @@ def test_central_is_the_gradient_of_numpy_inside(border):
     )
 
 
-@pytest.mark.parametrize("border", BORDERS)
-@pytest.mark.parametrize("sigma", [0.5, 1.0, 1.5, 2.0])
-def test_gaussian_is_the_gaussian_derivative_of_scipy(sigma, border):
-    signals = normal(31, 4).numpy()
-    got = derivative_matrix(31, "gaussian", border, sigma).numpy() @ signals
-    theirs = scipy.ndimage.gaussian_filter1d(signals, sigma, axis=0, order=1, mode=MODES[border])
-    offsets, weights = bell(sigma)
-    ramp = (
-        offsets**2 * weights
-    ).sum() / sigma**2  # what scipy makes of a slope of 1, because its bell is cut and sampled
-    np.testing.assert_allclose(got, theirs / ramp, rtol=0, atol=1e-13)
-    if (
-        sigma >= 1
-    ):  # a Gaussian beyond four widths has 1.1e-3 of its second moment: so much do the two differ at most
-        assert abs(ramp - 1) < 1.2e-3
+def test_gaussian_is_the_gaussian_derivative_of_scipy():
+    for sigma, border in product([0.5, 1.0, 1.5, 2.0], BORDERS):
+        signals = normal(31, 4).numpy()
+        got = derivative_matrix(31, "gaussian", border, sigma).numpy() @ signals
+        theirs = scipy.ndimage.gaussian_filter1d(
+            signals, sigma, axis=0, order=1, mode=MODES[border]
+        )
+        offsets, weights = bell(sigma)
+        ramp = (
+            offsets**2 * weights
+        ).sum() / sigma**2  # what scipy makes of a slope of 1, because its bell is cut and sampled
+        np.testing.assert_allclose(got, theirs / ramp, rtol=0, atol=1e-13)
+        if (
+            sigma >= 1
+        ):  # a Gaussian beyond four widths has 1.1e-3 of its second moment: so much do the two differ at most
+            assert abs(ramp - 1) < 1.2e-3
 
 
 @pytest.mark.parametrize("border", BORDERS)
@@ -212,32 +214,36 @@ def test_the_narrowest_smoothing_changes_nothing():
 # Along an axis, smoothing
 
 
-@pytest.mark.parametrize(
-    ("axis", "indices"),
-    [(-1, "si,abci->abcs"), (-2, "si,abic->absc"), (-3, "si,aibc->asbc"), (-4, "si,iabc->sabc")],
-)
-def test_along_every_axis(axis, indices):
-    x = normal(2, 3, 4, 5)
-    matrix = normal(x.shape[axis], x.shape[axis], seed=1)
-    np.testing.assert_allclose(
-        along(matrix, x, axis), np.einsum(indices, matrix.numpy(), x.numpy()), rtol=0, atol=1e-13
-    )
-    assert along(matrix, x.float(), axis).dtype == torch.float32
+def test_along_every_axis():
+    for axis, indices in [
+        (-1, "si,abci->abcs"),
+        (-2, "si,abic->absc"),
+        (-3, "si,aibc->asbc"),
+        (-4, "si,iabc->sabc"),
+    ]:
+        x = normal(2, 3, 4, 5)
+        matrix = normal(x.shape[axis], x.shape[axis], seed=1)
+        np.testing.assert_allclose(
+            along(matrix, x, axis),
+            np.einsum(indices, matrix.numpy(), x.numpy()),
+            rtol=0,
+            atol=1e-13,
+        )
+        assert along(matrix, x.float(), axis).dtype == torch.float32
 
 
-@pytest.mark.parametrize("border", BORDERS)
-@pytest.mark.parametrize("sigma", [0.5, 1.0, 1.5])
-@pytest.mark.parametrize(
-    ("shape", "dimension"),
-    [((2, 9, 12), 2), ((2, 3, 9, 12), 2), ((2, 3, 17), 1), ((2, 17), 1), ((2, 5, 6, 7), 3)],
-)
-def test_smooth_is_the_gaussian_filter_of_scipy(shape, dimension, sigma, border):
-    x = normal(*shape)
-    axes = tuple(range(-dimension, 0))
-    theirs = scipy.ndimage.gaussian_filter(x.numpy(), sigma, mode=MODES[border], axes=axes)
-    np.testing.assert_allclose(
-        smooth(x, sigma, dimension=dimension, border=border), theirs, rtol=0, atol=1e-14
-    )
+def test_smooth_is_the_gaussian_filter_of_scipy():
+    for (shape, dimension), sigma, border in product(
+        [((2, 9, 12), 2), ((2, 3, 9, 12), 2), ((2, 3, 17), 1), ((2, 17), 1), ((2, 5, 6, 7), 3)],
+        [0.5, 1.0, 1.5],
+        BORDERS,
+    ):
+        x = normal(*shape)
+        axes = tuple(range(-dimension, 0))
+        theirs = scipy.ndimage.gaussian_filter(x.numpy(), sigma, mode=MODES[border], axes=axes)
+        np.testing.assert_allclose(
+            smooth(x, sigma, dimension=dimension, border=border), theirs, rtol=0, atol=1e-14
+        )
 
 
 def test_smooth_replicates_the_border_unless_told():
@@ -342,22 +348,20 @@ OLDER = ("spectral", "central", "gaussian", "paper")
 FAMILIES = {"periodic": 1e-13, "fading": 3e-4, "cut": 0.15}
 
 
-@pytest.mark.parametrize("side", [28, 33])
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("family", FAMILIES)
-def test_spectral_is_the_most_accurate_scheme_on_every_family_of_images(family, side, seed):
-    image, wanted = sampled(family, side, seed)
-    x, error = torch.tensor(image)[None], {}
-    for scheme in OLDER:
-        matrix = derivative_matrix(
-            side, scheme, "periodic" if family == "periodic" else "replicate"
+def test_spectral_is_the_most_accurate_scheme_on_every_family_of_images():
+    for family, seed, side in product(FAMILIES, range(5), [28, 33]):
+        image, wanted = sampled(family, side, seed)
+        x, error = torch.tensor(image)[None], {}
+        for scheme in OLDER:
+            matrix = derivative_matrix(
+                side, scheme, "periodic" if family == "periodic" else "replicate"
+            )
+            got = torch.cat([along(matrix, x, -2), along(matrix, x, -1)]).numpy()
+            error[scheme] = np.linalg.norm(got - wanted) / np.linalg.norm(wanted)
+        assert error["spectral"] < FAMILIES[family]
+        assert min(error[scheme] for scheme in OLDER if scheme != "spectral") > max(
+            2 * error["spectral"], 0.15
         )
-        got = torch.cat([along(matrix, x, -2), along(matrix, x, -1)]).numpy()
-        error[scheme] = np.linalg.norm(got - wanted) / np.linalg.norm(wanted)
-    assert error["spectral"] < FAMILIES[family]
-    assert min(error[scheme] for scheme in OLDER if scheme != "spectral") > max(
-        2 * error["spectral"], 0.15
-    )
 
 
 loose: Any = smooth

@@ -1,5 +1,8 @@
 """Tensors and irreducible representations: laws, independent oracles, what they are asked about, errors."""
 
+from itertools import product
+from typing import get_args
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -12,6 +15,7 @@ from cases import normal
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions import Irrep, Linear, Tensor, action_from_settings
+from liegg.actions.representations.irrep import Order
 from liegg.actions.representations.representation import Representation
 from liegg.algebra.bracket import bracket
 from liegg.testing import assert_is_action, assert_same_span
@@ -50,27 +54,27 @@ def harmonics(degree: int, x: np.ndarray, order: str = "standard") -> np.ndarray
     return np.stack(columns, -1)
 
 
-@pytest.mark.parametrize(("action", "shape"), SHAPES, ids=str)
-def test_laws(action, shape):
-    action.check(shape)
-    assert_is_action(action, normal(5, *shape), tolerance=1e-12)
+def test_laws():
+    for action, shape in SHAPES:
+        action.check(shape)
+        assert_is_action(action, normal(5, *shape), tolerance=1e-12)
 
 
-@pytest.mark.parametrize("action", dict(SHAPES), ids=str)
-def test_it_is_a_representation(action):
-    one, other = action.basis[:2] + 0.3 * action.basis[-1]
-    inside = action.coefficients(bracket(one, other)[None])[0]
-    a, b, both = (torch.einsum("g,gij->ij", c, action.images) for c in (
-        action.coefficients(one[None])[0], action.coefficients(other[None])[0], inside,
-    ))  # fmt: skip
-    torch.testing.assert_close(a @ b - b @ a, both, atol=1e-12, rtol=0)
+def test_it_is_a_representation():
+    for action in dict(SHAPES):
+        one, other = action.basis[:2] + 0.3 * action.basis[-1]
+        inside = action.coefficients(bracket(one, other)[None])[0]
+        a, b, both = (torch.einsum("g,gij->ij", c, action.images) for c in (
+            action.coefficients(one[None])[0], action.coefficients(other[None])[0], inside,
+        ))  # fmt: skip
+        torch.testing.assert_close(a @ b - b @ a, both, atol=1e-12, rtol=0)
 
 
-@pytest.mark.parametrize("action", dict(SHAPES), ids=str)
-def test_settings_and_code_make_it_again(action):
-    again = action_from_settings(action.settings())
-    assert repr(again) == repr(action)
-    assert repr(eval(action.code(), {"liegg": liegg})) == repr(action)
+def test_settings_and_code_make_it_again():
+    for action in dict(SHAPES):
+        again = action_from_settings(action.settings())
+        assert repr(again) == repr(action)
+        assert repr(eval(action.code(), {"liegg": liegg})) == repr(action)
 
 
 def test_a_matrix_moves_from_both_sides():
@@ -100,14 +104,13 @@ def test_voigt_components_move_as_the_matrix_does():
     torch.testing.assert_close(Tensor(3, symmetric=True, form="voigt").act(h, six), moved)
 
 
-@pytest.mark.parametrize("order", ["standard", "e3nn"])
-@pytest.mark.parametrize("degree", [1, 2, 3, 7])
-def test_values_turn_as_spherical_harmonics_do(degree, order):
-    x, turn = normal(20, 3).numpy(), np.array([0.4, -1.1, 0.7])
-    h = torch.tensor([[0, -turn[2], turn[1]], [turn[2], 0, -turn[0]], [-turn[1], turn[0], 0]])
-    rotated = x @ Rotation.from_rotvec(turn).as_matrix().T
-    moved = Irrep(degree, order=order).act(h, torch.tensor(harmonics(degree, x, order)))
-    np.testing.assert_allclose(moved, harmonics(degree, rotated, order), atol=1e-12)
+def test_values_turn_as_spherical_harmonics_do():
+    for degree, order in product([1, 2, 3, 7], get_args(Order)):
+        x, turn = normal(20, 3).numpy(), np.array([0.4, -1.1, 0.7])
+        h = torch.tensor([[0, -turn[2], turn[1]], [turn[2], 0, -turn[0]], [-turn[1], turn[0], 0]])
+        rotated = x @ Rotation.from_rotvec(turn).as_matrix().T
+        moved = Irrep(degree, order=order).act(h, torch.tensor(harmonics(degree, x, order)))
+        np.testing.assert_allclose(moved, harmonics(degree, rotated, order), atol=1e-12)
 
 
 def test_degree_one_is_a_vector():

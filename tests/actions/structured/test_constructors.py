@@ -63,39 +63,27 @@ def test_laws(case):
     action, _ = case
     action.check((action.ambient,))
     assert_is_action(action, normal(5, action.ambient), tolerance=1e-12)
-
-
-def test_a_long_motion_is_the_matrix_exponential(case):
-    action, _ = case
+    # A long motion is the matrix exponential.
     h, x = 8 * normal(action.size, seed=1) / action.size**0.5, normal(4, action.ambient)
     moved = x @ torch.linalg.matrix_exp(action.matrices(h[None])[0]).mT
-    torch.testing.assert_close(
-        action.act(h, x), moved, rtol=1e-9, atol=1e-9 * float(moved.abs().max())
-    )
-
-
-def test_candidates_are_independent_and_orthonormal(case):
-    action, size = case
-    assert action.size == size
-    flat = basis_of(action).flatten(1)
-    torch.testing.assert_close(
-        flat @ flat.mT, torch.eye(size, dtype=torch.float64), rtol=0, atol=1e-13
-    )
-
-
-def test_settings_make_it_again(case):
-    action, _ = case
-    again = action_from_settings(json.loads(json.dumps(action.settings())))
-    assert repr(again) == repr(action)
-    torch.testing.assert_close(basis_of(again), basis_of(action), rtol=0, atol=1e-14)
-
-
-def test_moments_add_over_blocks_of_samples(case):
-    action, _ = case
+    largest = float(moved.abs().max())
+    torch.testing.assert_close(action.act(h, x), moved, rtol=1e-9, atol=1e-9 * largest)
+    # Moments add over blocks of samples.
     x, block = normal(9, action.ambient), torch.arange(9) % 2
     apart = action.moments(x, block, 3)
     assert bool((apart[2] == 0).all())
     torch.testing.assert_close(apart.sum(0), action.moment(x))
+
+
+def test_candidates_are_orthonormal_and_made_again_from_settings(case):
+    action, size = case
+    assert action.size == size
+    flat = basis_of(action).flatten(1)
+    identity = torch.eye(size, dtype=torch.float64)
+    torch.testing.assert_close(flat @ flat.mT, identity, rtol=0, atol=1e-13)
+    again = action_from_settings(json.loads(json.dumps(action.settings())))
+    assert repr(again) == repr(action)
+    torch.testing.assert_close(basis_of(again), basis_of(action), rtol=0, atol=1e-14)
 
 
 def invariant(x):

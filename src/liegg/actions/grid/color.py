@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.arguments import checked
+from liegg._utils.arguments import checked, checked_fields
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.base import MatrixAction
 from liegg.actions.displacement import Displacement
@@ -17,10 +17,12 @@ from liegg.actions.finite.vectors import VectorSpace
 from liegg.actions.grid.maps import MapAction
 from liegg.actions.linear import Affine, Linear
 from liegg.actions.motion import Motion
+from liegg.actions.settings import field_settings
 
 ColorGroup = Literal["affine", "linear", "gains", "tone"]
 
 
+@checked_fields
 @dataclass(frozen=True, repr=False)
 class Channels(MapAction):
     """Linear or affine maps of the channels, the same at every pixel.
@@ -41,8 +43,6 @@ class Channels(MapAction):
             raise ArgumentError(
                 f"channels={self.channels}: expected a positive number, for example channels=3."
             )
-        if self.shape is not None:
-            object.__setattr__(self, "shape", tuple(int(side) for side in self.shape))
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples have their channels first, or are flat with `shape=` stated."""
@@ -71,21 +71,18 @@ class Channels(MapAction):
         return self._on(x).field(h, x.flatten(1)).reshape(x.shape)
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k g"]:
         """Outer products of gradients and values, summed over the pixels."""
         return self._on(x).contract(gradients.flatten(2), x.flatten(1))
 
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "s s"]:
         """Second moment of the channels."""
         return self._on(x).moment(x.flatten(1))
 
     def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:
         """Identity ⊗ mean second moment of the channels."""
-        return self.maps.displacement(moment, samples)
+        return self.source.displacement(moment, samples)
 
     @property
     def axes(self) -> tuple[str, ...] | None:
@@ -94,12 +91,7 @@ class Channels(MapAction):
 
     def settings(self) -> dict[str, Any]:
         """Kind and every field."""
-        return {
-            "kind": "channels",
-            "channels": self.channels,
-            "offsets": self.offsets,
-            "shape": None if self.shape is None else list(self.shape),
-        }
+        return field_settings(self)
 
     def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
         """Brightness, contrast, hue and saturation."""
@@ -110,7 +102,7 @@ class Channels(MapAction):
     def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
         """Matrices on the channels."""
         copies = math.prod(shape) // self.channels
-        return (VectorSpace(self, replace(self.maps, copies=copies), "channels"),)
+        return (VectorSpace(self, replace(self.source, copies=copies), "channels"),)
 
     @property
     def stage(self) -> str:
@@ -127,13 +119,13 @@ class Channels(MapAction):
         return f"Color(group={'affine' if self.offsets else 'linear'!r}, channels={self.channels}{shape})"
 
     @property
-    def maps(self) -> Linear | Affine:
+    def source(self) -> Linear | Affine:
         """Maps of the channels of one pixel."""
         return (Affine if self.offsets else Linear)(self.channels, layout="vector_first")
 
     def _on(self, x: Float[Tensor, "b ..."]) -> Linear | Affine:
         """The same maps of flat samples: one vector per pixel, component after component."""
-        return replace(self.maps, copies=math.prod(x.shape[1:]) // self.channels)
+        return replace(self.source, copies=math.prod(x.shape[1:]) // self.channels)
 
 
 @checked()
@@ -161,12 +153,6 @@ def Color(  # noqa: N802, one of the actions, which are named as classes are
         tensor([[[0.1000, 0.1000],
                  [0.1000, 0.1000]]])
     """
-    if not isinstance(channels, int) or isinstance(channels, bool):
-        raise ArgumentError(
-            f"channels={channels!r}: expected a positive number, for example channels=3."
-        )
-    if group not in ("affine", "linear", "gains", "tone"):
-        raise ArgumentError(f"group={group!r}: Color knows 'affine', 'linear', 'gains' and 'tone'.")
     whole = Channels(channels, group != "linear", shape)
     if group in ("affine", "linear"):
         return whole

@@ -4,12 +4,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from liegg._utils.arguments import checked_fields
 from liegg._utils.device import to_device
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.finite.grid import GridSpace, ShiftSpace
@@ -18,28 +19,28 @@ from liegg.actions.grid.coordinates import coordinates, paper_coordinates
 from liegg.actions.grid.interpolate import resample
 from liegg.actions.grid.maps import MapAction
 from liegg.actions.grid.stencils import (
-    SCHEMES,
     Border,
     Filter,
     Scheme,
     along,
-    check_border,
     derivative_matrix,
     smoothing_matrix,
 )
 from liegg.actions.linear import Affine, Linear
 from liegg.actions.motion import Motion
+from liegg.actions.settings import field_settings
 
-NAMES = {1: "Sequence", 2: "Image", 3: "Volume"}
+GRID_NAMES = {1: "Sequence", 2: "Image", 3: "Volume"}
 SLOPE_ROUNDING = 8.0
 """Rounding units that a zero slope may be off by, per unit of the image's size."""
 
 MAX_SIDE = 4096
 """Pixels along an axis: a derivative is a matrix, of 128 MB for this many."""
 
-AXES = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
+GRID_AXES = {1: ("length",), 2: ("height", "width"), 3: ("depth", "height", "width")}
 
 
+@checked_fields
 @dataclass(frozen=True, repr=False)
 class Grid(MapAction):
     r"""Linear or affine maps of the coordinates of a signal on a grid: $(T_h f)(p) = f(e^{-h} p)$.
@@ -72,7 +73,7 @@ class Grid(MapAction):
         step: how far `derivative="secant"` moves the outermost pixels, in pixels: above 0, at most 1.
     """
 
-    dimension: int
+    dimension: Literal[1, 2, 3]
     translations: bool = False
     derivative: Scheme = "secant"
     border: Border = "replicate"
@@ -82,12 +83,7 @@ class Grid(MapAction):
     step: float = 1.0
 
     def __post_init__(self) -> None:
-        name = NAMES[self.dimension]
-        if self.derivative not in SCHEMES:
-            raise ArgumentError(
-                f"derivative={self.derivative!r}: expected one of {', '.join(map(repr, SCHEMES))}."
-            )
-        check_border(self.border)
+        name = GRID_NAMES[self.dimension]
         if not 0.1 <= self.sigma < math.inf:
             raise ArgumentError(
                 f"sigma={self.sigma}: expected a width of at least 0.1 pixels, for example sigma=1.0."
@@ -100,14 +96,13 @@ class Grid(MapAction):
             raise ArgumentError(
                 f"step={self.step}: expected a distance from 0.01 to 1 pixels, for example step=1.0."
             )
-        if self.shape is not None:
-            object.__setattr__(self, "shape", tuple(int(side) for side in self.shape))
-            if len(self.shape) not in (self.dimension, self.dimension + 1) or min(self.shape) < 1:
-                raise ArgumentError(f"{name}(shape={self.shape}): expected {self._expected('(')}.")
+        axes = (self.dimension, self.dimension + 1)
+        if self.shape is not None and (len(self.shape) not in axes or min(self.shape) < 1):
+            raise ArgumentError(f"{name}(shape={self.shape}): expected {self._expected('(')}.")
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples are a grid, a grid with channels before it, or flat with `shape=` stated."""
-        name, flat = NAMES[self.dimension], math.prod(shape)
+        name, flat = GRID_NAMES[self.dimension], math.prod(shape)
         whole = self._whole_shape(shape, name)
         if len(whole) not in (self.dimension, self.dimension + 1):
             hint = ""
@@ -294,17 +289,7 @@ class Grid(MapAction):
 
     def settings(self) -> dict[str, Any]:
         """Kind and every field."""
-        return {
-            "kind": "grid",
-            "dimension": self.dimension,
-            "translations": self.translations,
-            "derivative": self.derivative,
-            "border": self.border,
-            "sigma": self.sigma,
-            "shape": None if self.shape is None else list(self.shape),
-            "frame": self.frame,
-            "step": self.step,
-        }
+        return field_settings(self)
 
     def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
         """Rotation, shift, scaling, shear, and the colours of images."""
@@ -314,7 +299,7 @@ class Grid(MapAction):
 
     def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
         """Signed permutations of the axes, and circular shifts along each."""
-        whole = self._whole_shape(tuple(shape), NAMES[self.dimension])
+        whole = self._whole_shape(tuple(shape), GRID_NAMES[self.dimension])
         axes = range(len(whole) - 1, len(whole) - 1 - self.dimension, -1)
         return (GridSpace(whole, self.dimension), *(ShiftSpace(whole, axis) for axis in axes))
 
@@ -334,15 +319,15 @@ class Grid(MapAction):
         defaults = {"sigma": 1.0, "shape": None, "frame": 0, "step": 1.0}
         others = {name: getattr(self, name) for name in defaults}
         given = always | {k: v for k, v in others.items() if v != defaults[k]}
-        return f"{NAMES[self.dimension]}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
+        return f"{GRID_NAMES[self.dimension]}({', '.join(f'{k}={v!r}' for k, v in given.items())})"
 
     @property
-    def maps(self) -> Linear | Affine:
+    def source(self) -> Linear | Affine:
         """Maps of the coordinates (x, y, z)."""
         return Affine(self.dimension) if self.translations else Linear(self.dimension)
 
     def _expected(self, bracket: str) -> str:
-        axes = ", ".join(AXES[self.dimension])
+        axes = ", ".join(GRID_AXES[self.dimension])
         left, right = ("(", ")") if bracket == "(" else ("[", "]")
         return f"{left}{axes}{',' if bracket == '(' and self.dimension == 1 else ''}{right} or {left}channels, {axes}{right}"
 

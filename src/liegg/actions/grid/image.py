@@ -11,7 +11,7 @@ from torch.nn.functional import pad
 from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError
 from liegg.actions.base import MatrixAction
-from liegg.actions.grid.grid import NAMES, Grid
+from liegg.actions.grid.grid import GRID_NAMES, Grid
 from liegg.actions.grid.stencils import Border, Scheme
 from liegg.algebra.catalog import scaling, se
 
@@ -111,11 +111,7 @@ def Sequence(  # noqa: N802
 
 def _on_grid(group: str | Tensor, linear: Grid) -> MatrixAction:
     """The linear or affine action, or its restriction."""
-    dimension, name = linear.dimension, NAMES[linear.dimension]
-
-    def whole(*, translations: bool) -> Grid:
-        return replace(linear, translations=translations)
-
+    dimension, name = linear.dimension, GRID_NAMES[linear.dimension]
     if isinstance(group, Tensor):
         sides = tuple(group.shape[1:])
         if group.ndim != 3 or sides not in ((dimension,) * 2, (dimension + 1,) * 2):
@@ -123,10 +119,11 @@ def _on_grid(group: str | Tensor, linear: Grid) -> MatrixAction:
                 f"group has shape {tuple(group.shape)}; {name} expects generators [r, {dimension}, {dimension}] or "
                 f"homogeneous ones [r, {dimension + 1}, {dimension + 1}], for example liegg.so({max(dimension, 2)})."
             )
-        return whole(translations=sides[0] == dimension + 1).restrict(group)
-    if group == "linear" or group == "affine":
-        return whole(translations=group == "affine")
-    rotations = se(dimension)
-    similarities = torch.cat([rotations, pad(scaling(dimension), (0, 1, 0, 1))])
-    basis = rotations if group == "euclidean" else similarities
-    return whole(translations=True).subgroup(group, basis)
+        return replace(linear, translations=sides[0] == dimension + 1).restrict(group)
+    grid = replace(linear, translations=group != "linear")
+    if group in ("linear", "affine"):
+        return grid
+    basis = se(dimension)
+    if group == "similarity":
+        basis = torch.cat([basis, pad(scaling(dimension), (0, 1, 0, 1))])
+    return grid.subgroup(group, basis)

@@ -10,6 +10,7 @@ from torch import Tensor
 from liegg.actions.grid.color import Channels
 from liegg.actions.grid.grid import Grid
 from liegg.actions.motion import Motion
+from liegg.actions.values import DEGREES_PER_RADIAN
 from liegg.algebra.catalog import scaling, so, translation
 
 LARGEST_SHIFT = 0.25
@@ -25,9 +26,7 @@ LARGEST_OFFSET = 0.25
 """Longest change of brightness, in standard deviations of the values."""
 
 LARGEST_HUE = math.pi / 6
-"""Longest turn of the colours about grey: 30°."""
-
-DEGREES = 180 / math.pi
+"""Largest rotation of the colours about grey: 30°."""
 
 
 def motions_of_grid(grid: Grid, shape: tuple[int, ...], spread: float) -> dict[str, Motion]:
@@ -42,7 +41,7 @@ def motions_of_grid(grid: Grid, shape: tuple[int, ...], spread: float) -> dict[s
     channels, sides, n = whole[0], whole[1:], grid.dimension
     named = {}
     if n > 1:
-        named["rotation"] = Motion(grid.coefficients(so(n)), unit="°", per_unit=DEGREES)
+        named["rotation"] = Motion(grid.coefficients(so(n)), unit="°", per_unit=DEGREES_PER_RADIAN)
     affine = replace(grid, translations=True)
     shifts = affine.coefficients(translation(n))
     outside = None if grid.translations else affine
@@ -81,7 +80,7 @@ def motions_of_channels(colours: Channels, spread: float) -> dict[str, Motion]:
     if c == 3:
         grey = torch.ones(3, 3) / 3
         turn = torch.tensor([[[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]]]) / 3**0.5
-        named["hue"] = Motion(_linear(colours, turn), LARGEST_HUE, "°", DEGREES)
+        named["hue"] = Motion(_linear(colours, turn), LARGEST_HUE, "°", DEGREES_PER_RADIAN)
         named["saturation"] = Motion(
             _linear(colours, (torch.eye(3) - grey)[None]), LARGEST_GROWTH, "%"
         )

@@ -51,30 +51,28 @@ class PixelMotion:
         """Where the motion takes every pixel of a map, from its centre, in pixels of the map."""
         scale = torch.tensor(pitch, dtype=torch.float64)
         moved = (from_centre(sides) * scale @ self.linear.mT + self.offset) / scale
-        middle = (torch.tensor(sides, dtype=torch.float64) - 1) / 2
+        middle = _middle(sides)
         whole = (moved + middle).round() - middle
         return torch.where((moved - whole).abs() <= ON_PIXEL, whole, moved)
 
     def is_exact(self, sides: tuple[int, ...], pitch: tuple[float, ...]) -> bool:
         """Whether every pixel of a map is taken to a pixel, so that nothing is interpolated."""
-        middle = (torch.tensor(sides, dtype=torch.float64) - 1) / 2
-        places = self.places(sides, pitch) + middle
+        places = self.places(sides, pitch) + _middle(sides)
         return bool((places == places.round()).all())
 
     def inside(self, sides: tuple[int, ...], pitch: tuple[float, ...]) -> Bool[Tensor, " p"]:
         """Pixels of a moved map whose content comes from inside the map."""
         if self.border == "periodic" and self.is_shift:
             return torch.ones(len(from_centre(sides)), dtype=torch.bool)
-        middle = (torch.tensor(sides, dtype=torch.float64) - 1) / 2
-        return (self.inverse().places(sides, pitch).abs() <= middle + ON_PIXEL).all(1)
+        sources = self.inverse().places(sides, pitch).abs()
+        return (sources <= _middle(sides) + ON_PIXEL).all(1)
 
     def move(
         self, maps: Float[Tensor, "b c ..."], pitch: tuple[float, ...]
     ) -> Float[Tensor, "b c ..."]:
         """Move feature maps; a motion that takes pixels to pixels copies them."""
         sides = tuple(maps.shape[2:])
-        middle = (torch.tensor(sides, dtype=torch.float64) - 1) / 2
-        places = self.inverse().places(sides, pitch) + middle
+        places = self.inverse().places(sides, pitch) + _middle(sides)
         if bool((places == places.round()).all()):
             moved = _copied(maps.flatten(2), places, sides, self.border)
         else:
@@ -82,6 +80,11 @@ class PixelMotion:
             signals = maps.flatten(0, 1).to(dtype)
             moved = resample(signals, places.to(signals), self.border).to(maps.dtype)
         return moved.reshape(maps.shape)
+
+
+def _middle(sides: tuple[int, ...]) -> Float[Tensor, " d"]:
+    """The centre of a grid, in pixels from the first one."""
+    return (torch.tensor(sides, dtype=torch.float64) - 1) / 2
 
 
 def from_centre(sides: tuple[int, ...]) -> Float[Tensor, "p d"]:

@@ -119,7 +119,8 @@ def smooth(
         raise ArgumentError(
             f"dimension={dimension!r}: expected 1 for sequences, 2 for images or 3 for volumes."
         )
-    check_border(border)
+    if border not in BORDERS:
+        raise ArgumentError(f"border={border!r}: expected one of {', '.join(map(repr, BORDERS))}.")
     if images.ndim < dimension + 1:
         raise ArgumentError(
             f"images have {images.ndim} axes; expected samples, perhaps channels, and {dimension} spatial axes."
@@ -127,12 +128,6 @@ def smooth(
     for axis in range(-dimension, 0):
         images = along(smoothing_matrix(images.shape[axis], border, float(sigma)), images, axis)
     return images
-
-
-def check_border(border: str) -> None:
-    """Raise `ArgumentError` for a border rule that does not exist."""
-    if border not in BORDERS:
-        raise ArgumentError(f"border={border!r}: expected one of {', '.join(map(repr, BORDERS))}.")
 
 
 def outside(positions: Any, side: int, border: Border) -> tuple[Any, Any]:

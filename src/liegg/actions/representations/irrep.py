@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -23,7 +23,7 @@ LARGEST_DEGREE = 64
 @checked_fields
 @dataclass(frozen=True, repr=False)
 class Irrep(Representation):
-    r"""Rotations of space on values of degree l: 2l + 1 numbers that turn as spherical harmonics do.
+    r"""Rotations of space on values of degree l: 2l + 1 numbers that rotate as spherical harmonics do.
 
     A value is a vector $v$ with $v(Rx) = D^l(R)\, v(x)$ for $v(x) = (Y_{l,-l}(x), \dots, Y_{l,l}(x))$, the
     real spherical harmonics without Condon-Shortley phase. The three candidates are the rotations
@@ -77,18 +77,6 @@ class Irrep(Representation):
     def images(self) -> Float[Tensor, "3 m m"]:
         """The generators of the rotations of spherical harmonics."""
         return _images(self.l, self.order)
-
-    def settings(self) -> dict[str, Any]:
-        """Kind, degree, order, copies and names."""
-        made = {"kind": "irrep", "l": self.l, "order": self.order, "copies": self.copies}
-        return made if self.names is None else made | {"names": list(self.names)}
-
-    def __repr__(self) -> str:
-        words = [str(self.l)]
-        words += [f"order={self.order!r}"] if self.order != "e3nn" else []
-        words += [f"copies={self.copies}"] if self.copies != 1 else []
-        words += [f"names={self.names!r}"] if self.names is not None else []
-        return f"Irrep({', '.join(words)})"
 
 
 @lru_cache(maxsize=16)

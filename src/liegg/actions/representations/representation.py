@@ -3,39 +3,31 @@
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any, cast
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
-from liegg._utils.linalg import group_by_block
-from liegg.actions.base import MatrixAction
 from liegg.actions.displacement import Displacement
-from liegg.actions.linear import LARGEST_NAMED
-from liegg.actions.motion import Motion
+from liegg.actions.generators import check_inside, check_side
 from liegg.actions.names import checked_names
-from liegg.algebra.catalog import so
+from liegg.actions.settings import field_settings
+from liegg.actions.values import ValueAction
 
 LARGEST_IMAGES = 2**24
 """Numbers in the matrices of a representation up to which they are built: 128 MB."""
 
-OUTSIDE = 1e-6
-"""Part of a matrix outside the algebra up to which it belongs to it."""
 
-
-class Representation(MatrixAction):
+class Representation(ValueAction):
     r"""A linear representation $\rho$ of matrices $h$, on each of `copies` values: $v \mapsto e^{\rho(h)} v$.
 
     Generators are the $n \times n$ matrices $h$ of space, so that they have the same names as those of
     `Linear(n)`. A subclass defines `n`, `copies`, `names`, `value_shape`, `basis` and `images`, which is
     linear and obeys $\rho([a, b]) = [\rho(a), \rho(b)]$.
     """
-
-    n: int
-    copies: int | None
-    names: Sequence[str] | None
 
     @property
     @abstractmethod
@@ -61,11 +53,6 @@ class Representation(MatrixAction):
     def size(self) -> int:
         """Dimension of the algebra."""
         return len(self.basis)
-
-    @property
-    def axes(self) -> tuple[str, ...] | None:
-        """Names of the coordinates of space."""
-        return None if self.names is None else tuple(self.names)
 
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples are `[copies, *value]`, `[*value]` for one copy, or flat."""
@@ -105,33 +92,8 @@ class Representation(MatrixAction):
         """Apply every image to every value."""
         wide = torch.promote_types(x.dtype, torch.float32)
         images = self.images.to(device=x.device, dtype=wide)
-        moved = torch.einsum("gij,bcj->bgci", images, self._values(x).to(wide))
+        moved = torch.einsum("gij,bcj->bgci", images, self._factors(x).to(wide))
         return moved.to(x.dtype).reshape(len(x), self.size, *x.shape[1:])
-
-    def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: object = None,
-    ) -> Float[Tensor, "b k g"]:
-        """Inner products with the fields of all candidates."""
-        return torch.einsum("bkx,bgx->bkg", gradients.flatten(2), self.fields(x).flatten(2))
-
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: object = None) -> Float[Tensor, "m m"]:
-        """Second moment of the values."""
-        values = self._values(x).flatten(0, 1)
-        return values.mT @ values
-
-    def moments(
-        self,
-        x: Float[Tensor, "b ..."],
-        block: Int[Tensor, " b"],
-        count: int,
-        precomputed: object = None,
-    ) -> Float[Tensor, "p m m"]:
-        """Second moments of all blocks at once."""
-        values = group_by_block(self._values(x), block, count).flatten(1, 2)
-        return values.mT @ values
 
     def displacement(self, moment: Float[Tensor, "m m"], samples: int) -> Displacement:
         r"""$\mathrm{tr}(\rho_a S \rho_b^\top)$ with the mean second moment $S$."""
@@ -144,27 +106,25 @@ class Representation(MatrixAction):
 
     def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
         """Coordinates in the basis; raise `ArgumentError` for a matrix outside the algebra."""
-        self._check_side(matrices)
+        check_side(matrices, self)
         inner = torch.einsum("dij,gij->dg", matrices, self.basis.to(matrices))
         outside = (matrices - self.matrices(inner)).flatten(1).norm(dim=1)
-        sizes = matrices.flatten(1).norm(dim=1)
-        if bool((outside > OUTSIDE * sizes + 1e-300).any()):
-            raise ArgumentError(
-                f"generator {int((outside / sizes.clamp_min(1e-300)).argmax())} is not one of the "
-                f"{self.size}-dimensional algebra that {self!r} represents. Pass generators such as "
-                f"liegg.so({self.n})."
-            )
+        hint = f" Pass generators such as liegg.so({self.n})."
+        check_inside(outside, matrices.flatten(1).norm(dim=1), self, hint)
         return inner
 
-    def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
-        """Rotation."""
-        if not 1 < self.n <= LARGEST_NAMED:
-            return {}
-        return {"rotation": Motion(self.coefficients(so(self.n)), unit="°", per_unit=180 / math.pi)}
+    def settings(self) -> dict[str, Any]:
+        """Kind and fields; flags and names only where they are set."""
+        return field_settings(self, optional=("symmetric", "antisymmetric", "names"))
 
-    def code(self) -> str:
-        """The constructor call."""
-        return f"liegg.{self!r}"
+    def __repr__(self) -> str:
+        first, *others = fields(cast("Any", self))
+        words = [str(getattr(self, first.name))]
+        for field in others:
+            value = getattr(self, field.name)
+            if value != field.default or field.name == "rank":
+                words.append(f"{field.name}={value!r}")
+        return f"{type(self).__name__}({', '.join(words)})"
 
     def _check_numbers(self, call: str) -> None:
         """Raise `ArgumentError` for copies and names that make no sense."""
@@ -183,9 +143,9 @@ class Representation(MatrixAction):
     def _apply(
         self, matrix: Float[Tensor, "m m"], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b ..."]:
-        return (self._values(x).to(matrix.dtype) @ matrix.mT).to(x.dtype).reshape(x.shape)
+        return (self._factors(x).to(matrix.dtype) @ matrix.mT).to(x.dtype).reshape(x.shape)
 
-    def _values(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
+    def _factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
         """The values of every sample, each flattened."""
         numbers = math.prod(self.value_shape)
         copies = math.prod(x.shape[1:]) // numbers if self.copies is None else self.copies

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import permutations
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from jaxtyping import Float
@@ -16,7 +16,7 @@ from liegg.actions.representations.representation import LARGEST_IMAGES, Represe
 
 Form = Literal["full", "voigt"]
 
-LARGEST_RANK = 8
+LARGEST_TENSOR_RANK = 8
 """Largest rank: every slot of a tensor needs a letter and n times the memory."""
 
 
@@ -59,9 +59,9 @@ class Tensor(Representation):
 
     def __post_init__(self) -> None:
         call = f"Tensor({self.n}, rank={self.rank})"
-        if self.n < 1 or not 1 <= self.rank <= LARGEST_RANK:
+        if self.n < 1 or not 1 <= self.rank <= LARGEST_TENSOR_RANK:
             raise ArgumentError(
-                f"{call}: n must be positive and the rank between 1 and {LARGEST_RANK}, for example "
+                f"{call}: n must be positive and the rank between 1 and {LARGEST_TENSOR_RANK}, for example "
                 "Tensor(3, rank=2)."
             )
         if self.symmetric and self.antisymmetric:
@@ -100,23 +100,6 @@ class Tensor(Representation):
         """The sum over the slots of the matrix there and the identity elsewhere."""
         sign = int(self.symmetric) - int(self.antisymmetric)
         return _images(self.n, self.rank, sign, self.form)
-
-    def settings(self) -> dict[str, Any]:
-        """Kind and what differs from the defaults."""
-        made: dict[str, Any] = {"kind": "tensor", "n": self.n, "rank": self.rank}
-        made |= {"symmetric": True} if self.symmetric else {}
-        made |= {"antisymmetric": True} if self.antisymmetric else {}
-        made |= {"form": self.form, "copies": self.copies}
-        return made if self.names is None else made | {"names": list(self.names)}
-
-    def __repr__(self) -> str:
-        words = [f"{self.n}, rank={self.rank}"]
-        words += ["symmetric=True"] if self.symmetric else []
-        words += ["antisymmetric=True"] if self.antisymmetric else []
-        words += [f"form={self.form!r}"] if self.form != "full" else []
-        words += [f"copies={self.copies}"] if self.copies != 1 else []
-        words += [f"names={self.names!r}"] if self.names is not None else []
-        return f"Tensor({', '.join(words)})"
 
 
 @lru_cache(maxsize=16)

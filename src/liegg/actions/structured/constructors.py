@@ -1,6 +1,7 @@
 """Candidates for inputs too large for all n² matrices: diagonal blocks, bands, group weights."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -16,7 +17,7 @@ Algebra = Float[Tensor, "_ _ _"]
 """Matrices `[r, k, k]`; those of different parts differ in number and size."""
 
 
-LARGEST_SIDE = 10**7
+MAX_NUMBERS = 10**7
 """Most numbers in a sample."""
 
 
@@ -86,15 +87,10 @@ def Blocks(  # noqa: N802, one of the actions, which are named as classes are
         if len(set(sides)) == 1
         else f"{len(sides)} blocks of {min(sides)} to {max(sides)}"
     )
-    listed = [
-        None if own is None else own.tolist()
-        for own in (each if isinstance(algebra, Sequence) else each[:1])
-    ]
-    kept = listed if isinstance(algebra, Sequence) else listed[0]
     made = {
         "kind": "blocks",
         "sizes": sides,
-        "algebra": kept,
+        "algebra": algebra_as_list(algebra),
         "order": None if order is None else places.tolist(),
     }
     label = f"Blocks({parts}{'' if order is None else ', ordered'}, size={first})"
@@ -102,24 +98,26 @@ def Blocks(  # noqa: N802, one of the actions, which are named as classes are
     return Sparse(found, made, label, names)
 
 
-def blocks_from_settings(
-    sizes: list[int], algebra: list | None, order: list[int] | None, names: list[str] | None = None
-) -> MatrixAction:
-    """Make blocks again from their settings."""
-    each = algebra is not None and any(
-        own is None or isinstance(own[0][0], list) for own in algebra
-    )
-    tensors = (
-        [None if own is None else torch.tensor(own, dtype=torch.float64) for own in algebra or []]
-        if each
-        else None
-    )
-    return Blocks(
-        sizes,
-        tensors if each or algebra is None else torch.tensor(algebra, dtype=torch.float64),
-        order=order,
-        names=names,
-    )
+def algebra_as_list(algebra: Algebra | Sequence[Algebra | None] | None) -> list | None:
+    """An algebra, or one for each of several parts, as JSON values."""
+    if algebra is None:
+        return None
+    single = isinstance(algebra, Tensor)
+    return algebra.tolist() if single else [algebra_as_list(own) for own in algebra]
+
+
+def algebra_from_list(stored: list | None) -> Any:
+    """What `algebra_as_list` stored.
+
+    >>> algebra_from_list([None, [[[1.0]]]])
+    [None, tensor([[[1.]]], dtype=torch.float64)]
+    """
+    if stored is None:
+        return None
+    several = any(own is None or isinstance(own[0][0], list) for own in stored)
+    if several:
+        return [algebra_from_list(own) for own in stored]
+    return torch.tensor(stored, dtype=torch.float64)
 
 
 @checked()
@@ -151,9 +149,9 @@ def Banded(  # noqa: N802
         (8998, 5)
     """
     widest = (n - 1) // 2 if periodic else n - 1
-    if not 1 <= n <= LARGEST_SIDE or not 0 <= width <= widest:
+    if not 1 <= n <= MAX_NUMBERS or not 0 <= width <= widest:
         raise ArgumentError(
-            f"Banded({n}, {width}): expected n from 1 to {LARGEST_SIDE} and a width from 0 to {max(widest, 0)}, "
+            f"Banded({n}, {width}): expected n from 1 to {MAX_NUMBERS} and a width from 0 to {max(widest, 0)}, "
             "for example Banded(784, 1)."
         )
     row = torch.arange(n).repeat_interleave(2 * width + 1)

@@ -13,7 +13,7 @@ from torch import Tensor
 from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg._utils.linalg import fix_signs
-from liegg.actions.structured.constructors import algebra_basis
+from liegg.actions.structured.constructors import algebra_as_list, algebra_basis
 from liegg.actions.structured.sparse import Map, StructuredAction
 
 
@@ -144,10 +144,7 @@ class KroneckerSum(StructuredAction):
             )
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k g"]:
         """Slope times number, summed along all lines of each axis."""
         tensor = x.reshape(-1, *self.sizes)
@@ -168,8 +165,8 @@ class KroneckerSum(StructuredAction):
 
     def settings(self) -> dict[str, Any]:
         """Kind, axes and algebras."""
-        kept = [None if own is None else own.tolist() for own in self.algebras]
-        return {"kind": "kronecker", "sizes": list(self.sizes), "algebras": kept}
+        algebras = algebra_as_list(self.algebras)
+        return {"kind": "kronecker", "sizes": list(self.sizes), "algebras": algebras}
 
     def __repr__(self) -> str:
         return f"KroneckerSum({self.sizes}, size={self.size})"
@@ -244,13 +241,6 @@ class KroneckerSum(StructuredAction):
         if f == g:
             return torch.kron(torch.eye(self.sizes[f]).to(pairs), pairs)
         return pairs.permute(2, 0, 1, 3).flatten(0, 1).flatten(1)
-
-
-def kronecker_from_settings(sizes: list[int], algebras: list) -> KroneckerSum:
-    """The same again from its settings."""
-    return KroneckerSum(
-        sizes, [None if own is None else torch.tensor(own, dtype=torch.float64) for own in algebras]
-    )
 
 
 def axis_of(side: int, given: Float[Tensor, "r k k"] | None) -> Axis:

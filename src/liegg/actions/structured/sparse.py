@@ -11,18 +11,19 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg._utils.errors import ArgumentError, ShapeError
+from liegg._utils.errors import ShapeError
 from liegg.actions.base import MatrixAction
 from liegg.actions.displacement import Displacement
-from liegg.actions.names import checked_names, problem_with
+from liegg.actions.generators import check_inside, check_side
+from liegg.actions.names import checked_names, with_names
 
 Map = Callable[[Tensor], Tensor]
 """A map of flat samples `[b, n]`."""
 
-TERMS = 20
+SERIES_TERMS = 20
 """Terms of the exponential series of a matrix of norm at most 1: the rest is below 1/21!."""
 
-ELEMENTS = 2**23
+MAX_TEMPORARY = 2**23
 """Maximum size of a temporary; larger batches are processed in parts."""
 
 
@@ -55,7 +56,7 @@ class StructuredAction(MatrixAction):
         moved = x.reshape(-1, self.ambient).to(wide)
         for _ in range(steps):
             term = moved
-            for order in range(1, TERMS + 1):
+            for order in range(1, SERIES_TERMS + 1):
                 term = apply(term) / (steps * order)
                 moved = moved + term
         return moved.to(x.dtype).reshape(x.shape)
@@ -69,7 +70,7 @@ class StructuredAction(MatrixAction):
         moved = [apply(flat).to(x.dtype) for apply, _ in self._maps(h.to(x.device, wide))]
         return torch.stack(moved).reshape(len(h), *x.shape)
 
-    def moment(self, x: Float[Tensor, "b ..."], precomputed: Any = None) -> Float[Tensor, "s s"]:
+    def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "s s"]:
         """Second moment of the numbers; the displacement if there are fewer candidates."""
         flat = x.reshape(-1, self.ambient)
         many = self.size > self.ambient
@@ -83,15 +84,11 @@ class StructuredAction(MatrixAction):
 
     def coefficients(self, matrices: Float[Tensor, "d n n"]) -> Float[Tensor, "d g"]:
         """Coordinates in the candidates; raise `ArgumentError` for a matrix outside their span."""
-        self._check_side(matrices)
+        check_side(matrices, self)
         found = self._coordinates(matrices)
-        # One at a time, to save memory.
-        for number, (matrix, h) in enumerate(zip(matrices, found, strict=True)):
-            gap = float((self.matrices(h[None])[0] - matrix).norm())
-            if gap > 1e-6 * float(matrix.norm()) + 1e-300:
-                raise ArgumentError(
-                    f"generator {number} lies outside the {self.size}-dimensional space of {self!r}."
-                )
+        pairs = zip(found, matrices, strict=True)  # one at a time, to save memory
+        outside = [float((self.matrices(h[None])[0] - matrix).norm()) for h, matrix in pairs]
+        check_inside(matrices.new_tensor(outside), matrices.flatten(1).norm(dim=1), self)
         return found
 
 
@@ -195,8 +192,7 @@ class Sparse(StructuredAction):
 
     def named(self, names: Sequence[Any]) -> "Sparse":
         """The action with these names, if it has none and they are names of its numbers."""
-        unfit = self.names is not None or len(names) != self.ambient
-        return self if unfit or problem_with(names) else replace(self, names=tuple(names))
+        return with_names(self, names, self.ambient)
 
     @property
     def size(self) -> int:
@@ -216,15 +212,12 @@ class Sparse(StructuredAction):
             )
 
     def contract(
-        self,
-        gradients: Float[Tensor, "b k ..."],
-        x: Float[Tensor, "b ..."],
-        precomputed: Any = None,
+        self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b k g"]:
         """Products of slope and number at the entries, summed for each candidate."""
         own = self.entries.on(x.device, x.dtype)
         slopes, flat = gradients.flatten(2), x.flatten(1)
-        some = max(1, ELEMENTS // (max(1, slopes.shape[1]) * len(own.value)))
+        some = max(1, MAX_TEMPORARY // (max(1, slopes.shape[1]) * len(own.value)))
         return torch.cat(
             [
                 self._sums(part[..., own.row] * (own.value * numbers[:, own.column])[:, None], own)
@@ -267,7 +260,7 @@ class Sparse(StructuredAction):
         own = self.entries.on(numbers.device, numbers.dtype)
         if samples:
             pairs = numbers.new_zeros(*own.line_value.shape, own.line_value.shape[1])
-            for part in numbers.split(max(1, ELEMENTS // own.line_value.numel())):
+            for part in numbers.split(max(1, MAX_TEMPORARY // own.line_value.numel())):
                 terms = (part[:, own.line_column] * own.line_value).transpose(0, 1)
                 pairs += terms.mT @ terms
         else:

@@ -13,7 +13,7 @@ from liegg.cli.data.sizes import check_fits
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff")
 """Files of a folder that are images."""
 
-LARGEST_SIDE = 8192
+MAX_IMAGE_SIDE = 8192
 """Most pixels along a side."""
 
 
@@ -28,10 +28,10 @@ def parse_size(text: str) -> tuple[int, int, int]:
     """
     found = re.fullmatch(r"(\d{1,5})x(\d{1,5})(?:x([13]))?", text)
     height, width = (int(found[1]), int(found[2])) if found else (0, 0)
-    if found is None or not (0 < height <= LARGEST_SIDE and 0 < width <= LARGEST_SIDE):
+    if found is None or not (0 < height <= MAX_IMAGE_SIDE and 0 < width <= MAX_IMAGE_SIDE):
         raise ArgumentError(
             f"--size {text}: expected height x width such as 64x64, or 64x64x1 for grey images, with up "
-            f"to {LARGEST_SIDE} pixels along a side."
+            f"to {MAX_IMAGE_SIDE} pixels along a side."
         )
     return height, width, int(found[3] or 3)
 

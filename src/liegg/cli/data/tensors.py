@@ -2,9 +2,8 @@
 
 import math
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,45 +16,30 @@ MOST_ENTRIES = 1000
 """Most named tensors of a file of samples."""
 
 
-def read_npz(path: Path) -> dict[str, np.ndarray]:
-    """All arrays of an .npz file; pickled ones are refused."""
+def read_npz(path: Path, choose: Callable[[list[str]], Collection[str]]) -> dict[str, np.ndarray]:
+    """Arrays of an .npz file, each read if it fits into memory; pickled ones are refused.
+
+    Args:
+        path: the file.
+        choose: those of its names that are wanted.
+    """
     with np.load(path, allow_pickle=False) as archive:
-        names = archive.files
-        if not names:
-            raise DataError(f"data '{path}' holds no array. Save one with numpy.savez(path, x=x).")
+        names = choose(list(archive.files))
         _check_count(path, len(names))
-        return {name: _LazyEntry(path, name, archive).load() for name in names}
+        for name in names:
+            hint = " Save it with numpy.save: a .npy file is read in parts."
+            check_fits(f"{path}:{name}", _declared_bytes(path, name), hint)
+        return {name: archive[name] for name in names}
 
 
-def npz_names(path: Path) -> list[str]:
-    """Names of the arrays of an .npz file."""
-    with np.load(path, allow_pickle=False) as archive:
-        return list(archive.files)
-
-
-def read_npz_entry(path: Path, name: str) -> np.ndarray:
-    """One array of an .npz file."""
-    with np.load(path, allow_pickle=False) as archive:
-        return _LazyEntry(path, name, archive).load()
-
-
-class _LazyEntry:
-    """An array of an archive, whose size is checked before it is read."""
-
-    def __init__(self, path: Path, name: str, archive: Any):
-        self.path, self.name, self.archive = path, name, archive
-
-    def load(self) -> np.ndarray:
-        """Read it."""
-        with zipfile.ZipFile(self.path) as archive, archive.open(f"{self.name}.npy") as file:
-            version = np.lib.format.read_magic(file)
-            read = np.lib.format.read_array_header_1_0
-            later = np.lib.format.read_array_header_2_0
-            shape, _, dtype = (read if version == (1, 0) else later)(file)
-        size = math.prod(shape) * dtype.itemsize
-        hint = " Save it with numpy.save: a .npy file is read in parts."
-        check_fits(f"{self.path}:{self.name}", size, hint)
-        return self.archive[self.name]
+def _declared_bytes(path: Path, name: str) -> int:
+    """Bytes that an array of an .npz file declares."""
+    with zipfile.ZipFile(path) as archive, archive.open(f"{name}.npy") as file:
+        version = np.lib.format.read_magic(file)
+        read = np.lib.format.read_array_header_1_0
+        later = np.lib.format.read_array_header_2_0
+        shape, _, dtype = (read if version == (1, 0) else later)(file)
+    return math.prod(shape) * dtype.itemsize
 
 
 def read_pt(path: Path) -> torch.Tensor | dict[str, torch.Tensor]:

@@ -1,4 +1,4 @@
-"""Actions as the command line writes them."""
+"""Actions and parts of models as the command line writes them."""
 
 import re
 from typing import Any
@@ -7,7 +7,7 @@ import jaxtyping
 import pytest
 
 import liegg
-from liegg.cli.actions import parse_action
+from liegg.cli.parse import parse_action, parse_output, parse_target
 
 ACTIONS = {
     "linear:5x2": liegg.Linear(5, copies=2),
@@ -39,9 +39,9 @@ ACTIONS = {
 }
 
 
-@pytest.mark.parametrize("text", ACTIONS)
-def test_text_becomes_an_action(text: str) -> None:
-    assert parse_action(text).settings() == ACTIONS[text].settings()
+def test_text_becomes_an_action() -> None:
+    for text in ACTIONS:
+        assert parse_action(text).settings() == ACTIONS[text].settings()
 
 
 def test_names_are_separated_by_commas() -> None:
@@ -51,20 +51,17 @@ def test_names_are_separated_by_commas() -> None:
     assert both.axes == ("a", "b", "a", "b", "1")
 
 
-@pytest.mark.parametrize(
-    ("text", "names", "part"),
-    [
+def test_other_names_are_refused() -> None:
+    for text, names, part in [
         ("image", "x,y", "--names"),
         ("linear:3", "a,b", "2 names"),
         ("linear:3", "a,b,", "is empty"),
         ("linear:3", "", "1 names"),
         ("linear:3", "a,b,a", "occurs twice"),
         ("linear:2+color", "a,b", "color"),
-    ],
-)
-def test_other_names_are_refused(text: str, names: str, part: str) -> None:
-    with pytest.raises(liegg.LieggError, match=re.escape(part)):
-        parse_action(text, names)
+    ]:
+        with pytest.raises(liegg.LieggError, match=re.escape(part)):
+            parse_action(text, names)
 
 
 @pytest.mark.parametrize(
@@ -83,3 +80,12 @@ def test_other_text_is_refused(text: str, part: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as users run it
     with pytest.raises(liegg.LieggError, match=re.escape(part)):
         parse_action(text)
+
+
+def test_words_become_values() -> None:
+    texts = ("3", " 3, 5", "3,3", "margin", "3 minus 5", "-1", None)
+    assert [parse_target(text) for text in texts] == [
+        *(3, [3, 5], [3, 3]),
+        *("margin", "3 minus 5", "-1", None),
+    ]
+    assert [parse_output(text) for text in ("0", "-1", "logits", None)] == [0, -1, "logits", None]

@@ -1,4 +1,4 @@
-"""Parse actions and thresholds of the command line."""
+"""Parse what is written in one word on the command line: actions, thresholds, targets."""
 
 import re
 from collections.abc import Callable
@@ -151,3 +151,24 @@ def parse_thresholds(words: list[str]) -> dict[str, float]:
                 f"--limit {word!r}: expected a name and a number, for example --limit threshold=0.05."
             ) from error
     return thresholds
+
+
+def parse_target(text: str | None) -> int | str | list[int] | None:
+    """Parse a target; `liegg.discover` checks it.
+
+    >>> parse_target("3"), parse_target("3, 5"), parse_target("margin")
+    (3, [3, 5], 'margin')
+    """
+    if text is None or re.fullmatch(r"[\d\s,]*\d[\d\s,]*", text) is None:
+        return text
+    classes = [int(word) for word in re.findall(r"\d+", text)]
+    return classes[0] if len(classes) == 1 else classes
+
+
+def parse_output(text: str | None) -> int | str | None:
+    """Parse a field; a number is an index.
+
+    >>> parse_output("-1"), parse_output("logits")
+    (-1, 'logits')
+    """
+    return int(text) if text is not None and re.fullmatch(r"-?\d+", text) else text
