@@ -128,7 +128,7 @@ def conjugation() -> Tensor:
 def count_found(kind: str, samples: int, seed: int) -> dict[str, Any]:
     """The number of symmetries found, with what the tests say."""
     x = data_set(kind, samples, seed)
-    sym = liegg.discover_data(x, liegg.Linear(x.shape[1]), seed=seed)
+    sym = liegg.discover_data(x, liegg.Linear(x.shape[1]), run=liegg.Run(seed=seed))
     return {"found": sym.nullity, "undecided": sym.decision.undecided, "name": sym.name}
 
 
@@ -136,7 +136,7 @@ def angle_of(kind: str, samples: int, seed: int) -> dict[str, Any]:
     """Largest angle between the symmetries found and the true ones, in degrees; none if the count is wrong."""
     x = data_set(kind, samples, seed)
     begin = time.perf_counter()
-    sym = liegg.discover_data(x, liegg.Linear(x.shape[1]), seed=seed)
+    sym = liegg.discover_data(x, liegg.Linear(x.shape[1]), run=liegg.Run(seed=seed))
     seconds = time.perf_counter() - begin
     if kind == "ring":
         true = liegg.so(3)[[0]]

@@ -70,7 +70,7 @@ def seeds(cases: list[Case], count: int) -> dict[str, Any]:
     for case in cases:
         for seed in range(1, count + 1):
             data = normal(*case.data.shape, seed=100 + seed)
-            found = liegg.discover_group(case.model, data, case.action, seed=seed)
+            found = liegg.discover_group(case.model, data, case.action, run=liegg.Run(seed=seed))
             runs += 1
             if found.order != case.order:
                 wrong.append({"case": case.name, "seed": seed, "order": found.order})
@@ -96,7 +96,9 @@ def asymmetric(count: int) -> dict[str, Any]:
     false, smallest = [], []
     for seed in range(count):
         model, n = asymmetric_network(seed)
-        found = liegg.discover_group(model, normal(600, n, seed=seed), liegg.Linear(n), seed=seed)
+        found = liegg.discover_group(
+            model, normal(600, n, seed=seed), liegg.Linear(n), run=liegg.Run(seed=seed)
+        )
         if found.order > 1:
             best = found.elements[1]
             false.append(
@@ -127,7 +129,9 @@ def intervals(count: int) -> dict[str, Any]:
     inside = total = 0
     for seed in range(count):
         model, n = asymmetric_network(1000 + seed)
-        found = liegg.discover_group(model, normal(600, n, seed=seed), liegg.Linear(n), seed=seed)
+        found = liegg.discover_group(
+            model, normal(600, n, seed=seed), liegg.Linear(n), run=liegg.Run(seed=seed)
+        )
         many = normal(20_000, n, seed=9000 + seed)
         for one in found.rejected[:8]:
             low, high = one.interval

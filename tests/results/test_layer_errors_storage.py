@@ -32,7 +32,7 @@ ACTION = liegg.Image("affine")
 
 @pytest.fixture(scope="module")
 def found():
-    return liegg.layer_errors(network(), IMAGES, ACTION, "shift", size=1, task="classes")
+    return liegg.layer_errors(network(), IMAGES, ACTION, "shift", size=1, target="classes")
 
 
 def test_what_was_written_is_read_back(found, tmp_path):

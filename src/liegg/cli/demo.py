@@ -43,7 +43,8 @@ def demo(
     """
     with exit_codes():
         import liegg
-        from liegg.results.run_folder import Clock, add_files, check_run_folder, write_run
+        from liegg.results.run_folder import Clock, check_run_folder, write_run
+        from liegg.results.storage import add_files
         from liegg.studies import o5
 
         check_run_folder(out, *FIGURES)

@@ -60,7 +60,6 @@ from liegg.cli.discover_options import (
     Seed,
     Size,
     TargetText,
-    TaskText,
     Timeout,
     Title,
     TrustModel,
@@ -97,7 +96,6 @@ def discover(
     outputs: Outputs = "each",
     target: TargetText = None,
     output: OutputText = None,
-    task: TaskText = "auto",
     at: AtText = None,
     about: About = None,
     limit: Limit = None,
@@ -186,7 +184,6 @@ def _discover(options: SimpleNamespace) -> None:
     """Load, analyse, write and print; the options are the parameters of `discover`."""
     import liegg
     from liegg.cli.models import FACTORY_WEIGHTS, uses_factory_weights
-    from liegg.cli.parse import parse_target
     from liegg.polarization import launcher
     from liegg.results.run_folder import Clock
 
@@ -351,11 +348,9 @@ def _in_all_processes(load: Callable[[], _Inputs], timeout: float) -> _Inputs:
 
 
 def _target(options: SimpleNamespace, inputs: _Inputs) -> Any:
-    """The target, which `--target` or `--task` names; `--classes` says that outputs are classes."""
+    """The target; `--classes` says that outputs are classes."""
     if options.target is not None:
         return parse_target(options.target)
-    if options.task != "auto":
-        return options.task
     return "classes" if inputs.classes else None
 
 
@@ -379,7 +374,7 @@ def _search_group(
         inputs.samples.analysed,
         **{name: inputs.question[name] for name in asked},
         continuous=sym,
-        seed=options.seed,
+        run=liegg.Run(seed=options.seed),
         target=parse_target(options.target),
         held_out=inputs.samples.held_out,
     )
@@ -396,9 +391,7 @@ def _analyse_layers(
     samples = inputs.samples.analysed
     count = inputs.samples.number
     with progress_bar("analysing the layers", count, "samples", hidden=hidden) as progress:
-        run = liegg.Run(batch_size=options.batch_size, progress=progress)
-        result = liegg.discover_layers(
-            inputs.model, samples, **inputs.question, seed=options.seed, run=run
-        )
+        run = liegg.Run(seed=options.seed, batch_size=options.batch_size, progress=progress)
+        result = liegg.discover_layers(inputs.model, samples, **inputs.question, run=run)
     clock.note(f"analysed {len(result)} layers")
     return result

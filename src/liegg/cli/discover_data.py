@@ -33,11 +33,13 @@ def discover_data(options: SimpleNamespace) -> None:
             question=options.question,
             labels=samples.labels,
             held_out=samples.held_out,
-            groups=samples.groups,
-            seed=options.seed,
+            run=liegg.Run(
+                seed=options.seed,
+                groups=samples.groups,
+                batch_size=options.batch_size,
+                progress=progress,
+            ),
             thresholds=thresholds,
-            batch_size=options.batch_size,
-            progress=progress,
         )
     clock.note(f"found {sym.nullity} symmetries")
     how = {name: getattr(options, name) for name in ("json", "quiet", "variance")}

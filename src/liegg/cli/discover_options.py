@@ -121,7 +121,8 @@ TargetText = Annotated[
     option(
         QUESTION,
         "Ask about a part of the output: a class (3), several (3,5), a difference ('3 minus 5'), margin, "
-        "probabilities or log_probabilities. Layers are analysed with all of their outputs.",
+        "probabilities or log_probabilities; or say what all outputs are: classes (the largest is the prediction) or "
+        "values. Layers are analysed with all of their outputs.",
         "--target",
         choices=TARGETS,
     ),
@@ -150,14 +151,6 @@ About = Annotated[
         QUESTION,
         "Named motion to answer for, on up to 256 samples; repeatable: rotation, shift, scaling, … "
         "(default: the standard set for images, on fewer samples); --about none asks nothing.",
-    ),
-]
-TaskText = Annotated[
-    str,
-    option(
-        QUESTION,
-        "What several outputs are: classes (of which the largest is the prediction), values, or auto.",
-        choices=dict.fromkeys(("auto", "classes", "values"), ""),
     ),
 ]
 Limit = Annotated[
@@ -246,7 +239,7 @@ Out = Annotated[Path | None, option(OUTPUT, "Run folder for the result and its r
 Title = Annotated[str | None, option(OUTPUT, "Heading of the report.")]
 
 NEEDS_MODEL = (
-    *("weights", "trust_model", "device", "output_action", "outputs", "target", "output", "task"),
+    *("weights", "trust_model", "device", "output_action", "outputs", "target", "output"),
     *("at", "about", "layers", "group", "moves", "control", "control_draws", "route", "budget"),
     *("bottom", "checkpoint", "classes"),
 )

@@ -20,7 +20,6 @@ from liegg.cli.discover_options import (
     Model,
     Out,
     Seed,
-    TaskText,
     Title,
     TrustModel,
     Weights,
@@ -42,6 +41,14 @@ LayerNames = Annotated[
         QUESTION, "Layers to measure, joined by commas: conv1,layer1.*,**.conv2 (default: all)."
     ),
 ]
+OutputKind = Annotated[
+    str | None,
+    option(
+        QUESTION,
+        "What several outputs are: classes (the largest is the prediction) or values (default: found out).",
+        choices=dict.fromkeys(("classes", "values"), ""),
+    ),
+]
 Samples = Annotated[int, option(QUESTION, "Most samples.")]
 Effects = Annotated[
     bool, option(QUESTION, "Measure what the error of each layer does to the output.")
@@ -60,7 +67,7 @@ def layer_errors(
     layers: LayerNames = None,
     samples: Samples = 64,
     effects: Effects = True,
-    task: TaskText = "auto",
+    target: OutputKind = None,
     seed: Seed = 0,
     out: Out = None,
     title: Title = None,
@@ -97,7 +104,7 @@ def layer_errors(
                 layers=None if layers is None else layers.split(","),
                 samples=samples,
                 effects=effects,
-                task=task,  # pyright: ignore[reportArgumentType]
+                target=target,  # pyright: ignore[reportArgumentType]
                 seed=seed,
                 progress=lambda done, total: advance("measuring the layers", done, total),
             )

@@ -14,10 +14,10 @@ from liegg.discovery.about.effort import (
     MOST_MOVED,
     MOVED_COST,
     STANDARD_SHARE,
-    STORED_SAMPLES,
     THOROUGH,
     plan_moves,
 )
+from liegg.results.run_folder import STORED_SAMPLES
 
 ACTION = liegg.Image("affine")
 

@@ -85,7 +85,7 @@ def test_copies_and_groups_do_not_sharpen_the_verdict() -> None:
     assert sym.decision.undecided
     jittered = copies + 1e-3 * data_set("gaussian", len(copies), seed=1)
     groups = torch.arange(200).repeat(50)
-    sym = liegg.discover_data(jittered, liegg.Linear(3), groups=groups, functions=32)
+    sym = liegg.discover_data(jittered, liegg.Linear(3), run=liegg.Run(groups=groups), functions=32)
     assert sym.distribution is not None
     assert sym.distribution.dispersion > 20
     assert sym.nullity == 0

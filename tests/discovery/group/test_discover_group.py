@@ -225,11 +225,11 @@ def test_the_model_and_the_generators_stay_as_they_were():
     model, x = network(2).train(), normal(100, 2)
     weights = [weight.clone() for weight in model.parameters()]
     state = torch.get_rng_state()
-    one = liegg.discover_group(model, x, liegg.Linear(2), seed=3)
+    one = liegg.discover_group(model, x, liegg.Linear(2), run=liegg.Run(seed=3))
     assert torch.equal(torch.get_rng_state(), state)
     assert model.training
     assert all(torch.equal(a, b) for a, b in zip(weights, model.parameters(), strict=True))
-    two = liegg.discover_group(model, x, liegg.Linear(2), seed=3)
+    two = liegg.discover_group(model, x, liegg.Linear(2), run=liegg.Run(seed=3))
     assert one.to_dict() == two.to_dict()
 
 
@@ -256,4 +256,4 @@ def test_bad_input_is_explained():
     with pytest.raises(ArgumentError, match="Did you mean held_out"):
         liegg.discover_group(model, x, liegg.Linear(3), heldout=x)  # pyright: ignore[reportCallIssue]
     with pytest.raises(ArgumentError, match="seed"):
-        liegg.discover_group(model, x, liegg.Linear(3), seed=-1)
+        liegg.discover_group(model, x, liegg.Linear(3), run=liegg.Run(seed=-1))

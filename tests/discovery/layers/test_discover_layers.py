@@ -46,7 +46,7 @@ def test_assert_same_tells_results_apart():
 )
 def test_layers_are_those_of_the_truncated_networks(name, dtype, outputs):
     model, x, action, tolerance = case(name, dtype)
-    found = liegg.discover_layers(model, x, action, outputs=outputs, seed=7)
+    found = liegg.discover_layers(model, x, action, outputs=outputs, run=liegg.Run(seed=7))
     assert len(found) >= 6
     for layer in found:
         function = truncated(model, layer)

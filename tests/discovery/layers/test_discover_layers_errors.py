@@ -28,7 +28,7 @@ def test_only_modules_have_layers():
 def test_actions_and_settings_are_checked_as_in_discover():
     model, x = perceptron().double(), normal(20, 6)
     with pytest.raises(ArgumentError, match="seed=-1"):
-        liegg.discover_layers(model, x, liegg.Linear(6), seed=-1)
+        liegg.discover_layers(model, x, liegg.Linear(6), run=liegg.Run(seed=-1))
     with pytest.raises(ArgumentError, match=r"threshold=0\.0"):
         liegg.discover_layers(model, x, liegg.Linear(6), thresholds=liegg.Thresholds(threshold=0.0))
     with pytest.raises(ArgumentError, match="outputs=0"):

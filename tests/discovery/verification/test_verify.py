@@ -231,7 +231,7 @@ def test_the_share_of_changed_classes_on_a_circle_is_the_angle_over_pi():
     angle = torch.arange(720, dtype=torch.float64) * 2 * np.pi / 720 + 0.001
     x = torch.stack([angle.cos(), angle.sin()], 1)
     (curve,) = verify(
-        lambda x: x.clone(), x, liegg.Linear(2), TURN, samples=720, task="classes"
+        lambda x: x.clone(), x, liegg.Linear(2), TURN, samples=720, target="classes"
     ).curves
     assert curve.class_changes is not None
     away = torch.minimum(curve.times, 2 * np.pi - curve.times)

@@ -14,7 +14,7 @@ from liegg.decision.derivative_error import widened
 from liegg.decision.intervals import bootstrap, span_interval
 from liegg.decision.rank import rule, scale
 from liegg.discovery.verification.measure import Question
-from liegg.results.accumulated import SPAN_TOLERANCE
+from liegg.results.accumulated import MOVING_SHARE
 from liegg.results.answer import NO_DERIVATIVE
 from liegg.results.symmetries import Symmetries
 
@@ -94,7 +94,7 @@ def from_small_motions(sym: Symmetries, question: Question, motion: Motion) -> F
         changes.append(torch.einsum("inc,jnc->nij", change, change).cpu())
         motions.append(torch.einsum("inp,jnp->nij", moved, moved).cpu())
     change, moved = torch.cat(changes), torch.cat(motions)
-    inverse = torch.linalg.pinv(moved.mean(0), rtol=SPAN_TOLERANCE, hermitian=True)
+    inverse = torch.linalg.pinv(moved.mean(0), rtol=MOVING_SHARE, hermitian=True)
     rank = round(float((inverse @ moved.mean(0)).trace()))
     if not rank or not bool(change.isfinite().all()):
         return NOT_MEASURED
@@ -124,7 +124,7 @@ def unit_motions(sym: Symmetries, h: Float[Tensor, "k g"]) -> Float[Tensor, "s g
     parts = h.unflatten(1, (-1, len(displacement.block)))
     between = (parts @ displacement.block).flatten(1) @ h.mT
     squares, axes = torch.linalg.eigh(between)
-    moving = squares > max(SPAN_TOLERANCE * float(squares[-1]), displacement.noise)
+    moving = squares > max(MOVING_SHARE * float(squares[-1]), displacement.noise)
     if len(h) == 1:
         return h / squares.sqrt() if bool(moving.all()) else h[:0]
     return (axes[:, moving] / squares[moving].sqrt()).mT @ h

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -11,7 +11,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.arguments import checked
-from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg._utils.one_at_a_time import one_at_a_time
@@ -27,6 +26,7 @@ from liegg.discovery.data.discriminator import train_discriminator
 from liegg.discovery.data.moved import move_by_elements, move_held_out
 from liegg.discovery.data.support import fit_surface
 from liegg.discovery.discover import discover
+from liegg.discovery.run import Run
 from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.table import column_labels, is_table, table_values
 from liegg.polarization import row_means
@@ -65,11 +65,8 @@ def discover_data(
     labels: Sequence[Any] | Tensor | np.ndarray | None = None,
     held_out: Data | None = None,
     elements: Mapping[str, Any] | None = None,
-    groups: Sequence[Any] | Tensor | np.ndarray | None = None,
-    seed: int = 0,
     thresholds: Thresholds | None = None,
-    batch_size: int | None = None,
-    progress: Callable[[int], object] | None = None,
+    run: Run | None = None,
 ) -> Symmetries:
     r"""Find the motions that leave the distribution of a data set unchanged, without any model.
 
@@ -89,11 +86,9 @@ def discover_data(
             At most 16 different ones; numbers that are all different are sorted into 4 classes of equal size.
         held_out: samples that are moved along each symmetry and compared with others by a two-sample test.
         elements: finite transformations to test, by names: matrices, or callables on batches; samples are moved and compared.
-        groups: label of every sample; samples that belong together share one.
-        seed: of the test functions.
         thresholds: what counts as a symmetry; see `liegg.Thresholds`.
-        batch_size: samples per batch if the data does not come in batches.
-        progress: called with the number of samples after each batch.
+        run: seed of the test functions, groups of samples, size of batches, progress; see `liegg.Run`. Its other fields are about
+            models.
 
     Returns:
         The symmetries, as for a model; `sym.distribution` holds the tests. It is None for the support.
@@ -110,11 +105,11 @@ def discover_data(
         >>> sym.nullity, sym.name
         (1, 'so(2)')
     """
-    check_seed(seed)
-    thresholds = thresholds or Thresholds()
+    run, thresholds = _checked_run(run or Run()), thresholds or Thresholds()
+    seed = run.seed
     if is_table(data):
         action, data = action.named(column_labels(data)), table_values(data)
-    batches = as_batches(data, batch_size=batch_size).prepared(torch.float64, None)
+    batches = as_batches(data, batch_size=run.batch_size).prepared(torch.float64, None)
     held = None if held_out is None else as_batches(held_out).prepared(torch.float64, None)
     if question != "density":
         _check_model_free(question, functions=functions, labels=labels, elements=elements)
@@ -132,8 +127,7 @@ def discover_data(
             action,
             thresholds=replace(thresholds, effect=NO_EFFECT),
             held_out=None if held is None else torch.cat([*held]),
-            groups=groups,
-            seed=seed,
+            run=Run(groups=run.groups, seed=seed),
             about=(),
             controls="random",
         )
@@ -145,8 +139,8 @@ def discover_data(
         action.check(tuple(first.shape[1:]))
         _check_spread(first)
         chosen = _functions(functions, action, first, seed=seed, classes=classes.count)
-        assigner = BlockAssigner(BLOCKS, as_groups(groups))
-        sums = _means(batches, chosen, action, assigner, classes=classes, progress=progress)
+        assigner = BlockAssigner(BLOCKS, as_groups(run.groups))
+        sums = _means(batches, chosen, action, assigner, classes=classes, progress=run.progress)
         assigner.check_count(sums.samples)
         with threads(1):
             sym = conclude(
@@ -158,6 +152,19 @@ def discover_data(
                 seed=seed,
             )
             return _moved(sym, batches, held, elements, seed=seed)
+
+
+def _checked_run(run: Run) -> Run:
+    """Raise `ArgumentError` for a field that is about models."""
+    used, plain = ("seed", "groups", "batch_size", "progress"), Run()
+    for field in fields(run):
+        value = getattr(run, field.name)
+        if field.name not in used and value != getattr(plain, field.name):
+            raise ArgumentError(
+                f"run=liegg.Run({field.name}={value!r}) is about models, and discover_data() has none. Of Run it uses "
+                f"{', '.join(used)}."
+            )
+    return run
 
 
 def _level_function(

@@ -1,13 +1,11 @@
 """The verb: a model and data in, finite symmetries beyond the continuous ones out."""
 
-from dataclasses import replace
 import itertools
 from typing import Any
 
 import torch
 
 from liegg._utils.arguments import checked
-from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg._utils.one_at_a_time import one_at_a_time
@@ -33,6 +31,7 @@ from liegg.inputs.model import eval_view
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import asked_part
 from liegg.inputs.target import Target
+from liegg.inputs.task import split_task
 from liegg.results.group_symmetries import GroupSymmetries
 from liegg.results.symmetries import Symmetries
 
@@ -66,7 +65,6 @@ def discover_group(
     output: Field = None,
     held_out: Data | None = None,
     starts: int = RANDOM_STARTS,
-    seed: int = 0,
     thresholds: Thresholds | None = None,
     run: Run | None = None,
 ) -> GroupSymmetries:
@@ -87,9 +85,8 @@ def discover_group(
         output: as for `liegg.discover`.
         held_out: samples on which elements are judged; by default every second sample of the data.
         starts: random starts of a search over matrices; 0 tries structured elements alone, for models that take long.
-        seed: of random starts and controls.
         thresholds: what counts as a symmetry; see `liegg.Thresholds`.
-        run: how `liegg.discover` runs where `continuous` is not given.
+        run: seed of random starts and controls, and how `liegg.discover` runs where `continuous` is not given.
 
     Returns:
         The elements with their evidence, the component group, and the name of the complete group.
@@ -105,13 +102,13 @@ def discover_group(
         >>> found.order, found.name
         (8, 'D₄')
     """
-    check_seed(seed)
+    run = run or Run()
     if not 0 <= starts <= MOST_STARTS:
         raise ArgumentError(
             f"starts={starts}: expected a number from 0 to {MOST_STARTS}, for example starts={RANDOM_STARTS}."
         )
     thresholds = thresholds or Thresholds()
-    part = asked_part(output, target, equivariance=output_action is not None)
+    part = asked_part(output, split_task(target)[1], equivariance=output_action is not None)
     if continuous is not None and not continuous.action.same_motions(action):
         raise ArgumentError(
             f"continuous is a result for {continuous.action!r}; expected one for {action!r}. Leave it out, or pass the action of "
@@ -127,9 +124,14 @@ def discover_group(
             output=output,
             about=(),
             thresholds=thresholds,
-            run=replace(run or Run(), seed=seed),
+            run=run,
         )
-    with seeded(seed), torch.inference_mode(False), torch.no_grad(), eval_view(model) as function:
+    with (
+        seeded(run.seed),
+        torch.inference_mode(False),
+        torch.no_grad(),
+        eval_view(model) as function,
+    ):
         searched, judged = read(
             function, data, held_out, part=part, action=action, output_action=output_action
         )
@@ -139,7 +141,7 @@ def discover_group(
             () if output_action is None else output_action.spaces(searched.model.output_shape),
             continuous,
             thresholds,
-            seed,
+            run.seed,
             starts,
         )
         if not setting.spaces:

@@ -67,7 +67,6 @@ def discover_layers(
     outputs: Outputs = "each",
     output: Field = None,
     call: Callable[..., Any] | None = None,
-    seed: int = 0,
     thresholds: Thresholds | None = None,
     run: Run | None = None,
 ) -> LayerSymmetries:
@@ -93,7 +92,6 @@ def discover_layers(
             a number `k` takes k random combinations.
         output: the field of what the complete network returns, as for `discover`; for the layers inside see `layers`.
         call: how the model takes structured samples, as for `discover`.
-        seed: seed of random combinations and of whatever a loader draws.
         thresholds: what counts as a symmetry, as for `discover`. What is found in a layer has no
             intervals and no controls; directions that you name have intervals, see
             `LayerSymmetries.defect_interval`.
@@ -126,7 +124,7 @@ def discover_layers(
     thresholds, run = thresholds or Thresholds(), run or Run()
     if run.checkpoint is not None or run.bottom is not None:
         raise ArgumentError(
-            "checkpoint= and bottom= are for liegg.discover; discover_layers takes liegg.Run(batch_size=, progress=)."
+            "checkpoint= and bottom= are for liegg.discover; discover_layers takes liegg.Run(seed=, batch_size=, progress=)."
         )
     if output_action is not None and outputs == "sum":
         raise ArgumentError(
@@ -142,11 +140,11 @@ def discover_layers(
             output_action=output_action,
             outputs=outputs,
             thresholds=thresholds,
-            run=replace(run, seed=seed),
+            run=run,
         )
         return _analyse_layers(given.model, request, selection)
 
-    return with_inputs(analysed, model, data, action, call=call, seed=seed)
+    return with_inputs(analysed, model, data, action, call=call, seed=run.seed)
 
 
 def _analyse_layers(model: nn.Module, request: Request, selection: Selection) -> LayerSymmetries:

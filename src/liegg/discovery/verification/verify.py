@@ -42,7 +42,7 @@ from liegg.inputs.output_field import Field
 from liegg.inputs.part import Part, asked_part, part_of, part_words
 from liegg.inputs.probed import in_dtype_of, probed
 from liegg.inputs.target import Target
-from liegg.inputs.task import Task
+from liegg.inputs.task import split_task
 from liegg.polarization.output_fit import fitted_output_action
 from liegg.results.symmetries import Symmetries
 from liegg.results.verification import Verification
@@ -65,7 +65,6 @@ def verify(
     output: Field = None,
     call: Callable[..., Any] | None = None,
     at: str | None = None,
-    task: Task = "auto",
     samples: int = 256,
     fraction: float = 0.05,
     points: int = 25,
@@ -93,7 +92,6 @@ def verify(
         output: as for `liegg.discover`; by default that of `sym`, unless it was a function.
         call: as for `liegg.discover`.
         at: as for `liegg.discover`; by default that of `sym`.
-        task: as for `liegg.discover`; by default that of `sym`.
         samples: maximum number of samples.
         fraction: share of the output's variance up to which a motion holds.
         points: number of times at which each motion is measured; at most, if they are selected.
@@ -129,6 +127,7 @@ def verify(
     options = CurveOptions(known, points, fraction, controls, seed, longest, effort)
     _check_numbers(samples, options)
     action, output_action = _actions_of(sym, output_action)
+    task, target = split_task(target)
     part = asked_part(output, target, equivariance=output_action is not None, at=at)
     part = part if known is None else part_of(known.settings, part)
     given = _directions_of(sym, action, output_action, generators, output_generators)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import torch
 from jaxtyping import Float
@@ -27,7 +27,7 @@ from liegg.discovery.request import Request
 from liegg.discovery.run import Run
 from liegg.inputs.batches import Data
 from liegg.inputs.model import Model
-from liegg.inputs.task import Reading, Task, labels_in, read_outputs
+from liegg.inputs.task import Reading, labels_in, read_outputs
 from liegg.results.layer_errors import Cause, LayerError, LayerErrors
 
 QUARTER_TURN, OTHER_TURN = 90.0, 15.0
@@ -52,7 +52,7 @@ def layer_errors(
     layers: Layers = None,
     samples: int = 64,
     effects: bool = True,
-    task: Task = "auto",
+    target: Literal["classes", "values"] | None = None,
     seed: int = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> LayerErrors:
@@ -78,7 +78,7 @@ def layer_errors(
         samples: most samples, evenly spaced in the data, or in its first batch if it cannot be indexed.
         effects: whether to measure the effect on the output, which takes a run of the network
             per layer that adds something; otherwise the table has the errors alone.
-        task: what several outputs are, as for `discover`: of `"classes"`, the predictions that change are counted.
+        target: what several outputs are, as for `discover`: of `"classes"`, the predictions that change are counted.
         seed: seed of whatever a loader draws.
         progress: called after each layer with 1 and the number of layers whose effect is measured.
 
@@ -116,7 +116,7 @@ def layer_errors(
         thresholds=Thresholds(),
         run=Run(seed=seed),
         about=about,
-        task=task,
+        task=target or "auto",
     )
     selection = parse_selection(layers)
     with reading(model, request) as (function, batches, head, rest):
