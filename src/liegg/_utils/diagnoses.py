@@ -309,6 +309,11 @@ class Diagnosis(Enum):
         "only rounding moves the output: its derivatives change whenever the samples are rounded differently, so that its symmetries "
         "are undecided",
     )
+    EXACT_REFUTED = (
+        Kind.WARNING,
+        "moved along the exact directions by half of the data's spread, {samples} samples change the output by {percent:.2g} % of its "
+        "spread, and the derivative along the motion does not account for it: it hides a part of the output (.detach(), rounding, a step)",
+    )
     FAILS_AT_FINITE_SIZE = (
         Kind.WARNING,
         "{failing} of {count:direction} {failing:?does|do} not hold under finite transformations of held-out samples as far as the "

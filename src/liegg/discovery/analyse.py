@@ -20,6 +20,7 @@ from liegg.actions import Action, Motion
 from liegg.discovery.about.answer import Asked, answer_all
 from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import motions_asked, spread_of_values
+from liegg.discovery.exact_motions import EXACT_SAMPLES, hidden_along_exact
 from liegg.discovery.finite import (
     finite_questions,
     notes_of,
@@ -115,12 +116,34 @@ def analyse(
             seen=seen._replace(notes=(*_row_notes(steps), *notes, *seen.notes, *more)),
         )
         sym = replace(sym, settings=sym.settings | planned.settings(request))
+        if request.run.hidden == "refuse":
+            sym = _moved_along_exact(sym, planned, batches, first)
         sym = recorded(sym, function, how)
         if function.piecewise and request.about is None and not motions:
             questions = finite_questions(request.action, tuple(first.shape[1:]))
             motions = _motions(replace(request, about=questions), first)
         sym = _answered(sym, planned.plain, motions, batches, first, request) if motions else sym
         return recorded(sym, function, how)
+
+
+def _moved_along_exact(
+    sym: Symmetries, planned: "_Planned", batches: Batches, first: Tensor
+) -> Symmetries:
+    """The result with a warning if derivatives hide that its exact directions change the output; a model that fails says nothing."""
+    derived = planned.how.outputs == "each" and planned.how.steps is None
+    if not (sym.decision.exact and derived) or sym.decision.undecided or planned.whitening:
+        return sym
+    try:
+        x = batches.some(EXACT_SAMPLES, first)
+        with threads(model_threads(planned.plain, first)):
+            change = hidden_along_exact(planned.plain, x, sym, planned.how, planned.output_action)
+    except Exception:  # whatever data or a model do there must not break the analysis
+        return sym
+    if not change:
+        return sym
+    warning = Diagnosis.EXACT_REFUTED(samples=len(x), percent=100 * math.sqrt(change))
+    decision = replace(sym.decision, warnings=(*sym.decision.warnings, warning))
+    return replace(sym, decision=decision)
 
 
 def _row_notes(steps: PassPlan) -> tuple[Remark, ...]:

@@ -206,7 +206,11 @@ def _discovered(
     sym = analyse(given.model, request, assigner, options)
     seconds = time.perf_counter() - start
     if held_out is not None:  # first, because it may change what the control is about
-        sym = _verified(inner, sym, request)
+        sym = _verified(inner, held_out, sym, request)
+    elif _is_refuted(sym) and request.action.structure is None:
+        batches = as_batches(request.data, batch_size=run.batch_size)
+        with seeded(run.seed), closing(iter(batches)) as iterator:
+            sym = _verified(inner, batches.some(VERIFIED_SAMPLES, next(iterator)), sym, request)
     if controls == "reinitialised":
         sym = with_reinitialised(given.model, request, sym, options, seconds)
     return sym
@@ -248,13 +252,18 @@ def _check_held_out(held_out: Data, request: Request) -> None:
         )
 
 
-def _verified(here: Asked, sym: Symmetries, request: Request) -> Symmetries:
+def _is_refuted(sym: Symmetries) -> bool:
+    """Whether finite motions along the exact directions change the output."""
+    return any(one.diagnosis is Diagnosis.EXACT_REFUTED for one in sym.decision.warnings)
+
+
+def _verified(here: Asked, held_out: Data, sym: Symmetries, request: Request) -> Symmetries:
     """The result with its verification, or with a note that says why there is none: it is not lost."""
     run = request.run
     try:
         found = verify(
             here.model,
-            here.held_out,
+            held_out,
             sym,
             target=request.part.target,
             output=request.part.output,

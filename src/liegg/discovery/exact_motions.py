@@ -1,0 +1,97 @@
+"""Whether derivatives hide that exact symmetries are none: a few samples are really moved along them.
+
+The check before the pass sees the first batch and few pairs of samples. An exact symmetry leaves the output as it is for finite
+motions too; a change that the derivative along the motion does not account for (`.detach()`, rounding, a step) refutes it.
+"""
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from liegg.actions import Action
+from liegg.discovery.verification.measure import Directions, Question, changes
+from liegg.inputs.model import Model
+from liegg.polarization.plan import Plan
+from liegg.polarization.rows import polarize
+from liegg.results.symmetries import Symmetries
+
+EXACT_SAMPLES = 64
+"""Samples that are moved."""
+
+EXACT_MOTIONS = 4
+"""Random elements of the span of the exact directions: what breaks one of them shows in all."""
+
+EXACT_MOTION = 0.5
+"""Length of the motions in multiples of the data's spread."""
+
+REFUTING_CHANGE = 1e-5
+"""Mean squared change of the output over its variance that refutes an exact symmetry: 0.3 % of its spread."""
+
+QUADRATURE_NODES, UNACCOUNTED = 16, 0.25
+"""Points of a motion at which the derivative is taken, and the share of the squared change that it must leave unexplained: kinks of
+rectified networks leave a few percent, a hidden step nearly all."""
+
+MODEL_UNITS, LARGEST_ROUNDING = 1000.0, 0.05
+"""Rounding units of the model, relative to its output and to its slope times the samples, that are not a change; at most this
+share of them, or half precision would excuse everything."""
+
+
+def hidden_along_exact(
+    function: Model,
+    x: Float[Tensor, "n ..."],
+    sym: Symmetries,
+    how: Plan,
+    output_action: Action | None,
+) -> float:
+    """Mean squared change of the output over its variance under finite motions along the exact directions.
+
+    0 if rounding or the derivative along the motion accounts for it. Motions that lead to outputs which are not finite, out of the
+    model's domain, say nothing.
+
+    Args:
+        function: the probed model.
+        x: samples, evenly spaced in the data.
+        sym: the result, whose exact directions are moved along.
+        how: how rows are computed, one for each output.
+        output_action: the action on the outputs, fitted to their shape; None for invariance.
+    """
+    exact = sym.coefficients[: sym.decision.exact]
+    question = Question(function, sym.action, output_action, x)
+    if not len(exact) or question.resamples or question.variance <= 0:
+        return 0.0
+    drawn = torch.randn(
+        EXACT_MOTIONS, len(exact), generator=torch.Generator().manual_seed(0), dtype=torch.float64
+    )
+    h = drawn @ exact
+    fields = sym.action.tangents(h.to(x.device), x.double()).flatten(2)
+    speeds = fields.square().sum(2).mean(1).sqrt().cpu()
+    h = (EXACT_MOTION * question.spread / speeds.clamp_min(torch.finfo(h.dtype).tiny))[:, None] * h
+    k = None if output_action is None else sym.accumulated.partners(h)
+    found = changes(question, Directions(h.to(x.device), None if k is None else k.to(x.device)))[0]
+    found = found.nan_to_num(posinf=0.0)
+    moved = float(sym.action.moving(x).double().flatten(1).square().sum(1).mean())
+    scale = question.output_square + (function.slope or 0.0) * moved
+    rounding = min(MODEL_UNITS * question.eps, LARGEST_ROUNDING)
+    floor = rounding**2 * scale / question.variance
+    largest = float(found.max())
+    if largest <= max(REFUTING_CHANGE, floor):
+        return 0.0
+    hidden = _unaccounted(question, h[int(found.argmax())].to(x.device), how)
+    return largest if hidden > UNACCOUNTED else 0.0
+
+
+def _unaccounted(question: Question, h: Float[Tensor, " g"], how: Plan) -> float:
+    """Share of the squared change along a motion that the integral of the derivative does not account for."""
+    action, x = question.action, question.x
+    nodes, weights = np.polynomial.legendre.leggauss(QUADRATURE_NODES)
+    total = torch.zeros_like(question.y)
+    for node, weight in zip((nodes + 1) / 2, weights / 2, strict=True):
+        moved = action.act(float(node) * h, x.double()).to(x.dtype)
+        rows, _ = polarize(question.model, action.row_action, moved, how)
+        rows = rows.double()
+        if action.row_action is not action:
+            rows = action.project(rows.flatten(0, 1)).unflatten(0, rows.shape[:2])
+        total += float(weight) * (rows @ h).to(total)
+    change = question.outputs(h[None], slice(None))[0] - question.y
+    return float((change - total).square().sum() / change.square().sum())

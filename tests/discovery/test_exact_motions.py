@@ -1,0 +1,67 @@
+"""Exact symmetries are tried at finite size: what a derivative hides is not called exact."""
+
+import pytest
+import torch
+
+import liegg
+from cases import normal, square
+from liegg._utils.diagnoses import Diagnosis
+
+X = normal(500, 3)
+SORTED = normal(4000, 3)[normal(4000, 3)[:, 0].argsort()]
+
+BROKEN = {
+    "hidden in later batches": (lambda x: square(x) + 5 * (x[:, 0] - 0.3).relu().detach(), SORTED),
+    "half precision": (lambda x: square(x) + 3 * x[:, 0].detach(), X.bfloat16()),
+    "a small step": (lambda x: square(x) + 0.1 * (x[:, 0] > 0), X),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_fails_at_finite_size_is_not_exact(name):
+    function, x = BROKEN[name]
+    sym = liegg.discover(function, x, liegg.Linear(3))
+    assert Diagnosis.EXACT_REFUTED in [one.diagnosis for one in sym.decision.warnings]
+    assert "sure" not in sym.sentence
+    if (
+        x.dtype == torch.float64
+    ):  # in half precision a verification cannot tell the change from rounding
+        assert sym.decision.exact < 3
+
+
+def turning(x):
+    return x * x.norm(dim=1, keepdim=True)
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "action", "output_action", "count"),
+    [
+        (square, X, liegg.Linear(3), None, 3),
+        (square, (X + 1).float(), liegg.Linear(3), None, 3),
+        (lambda x: (x[:, 0] * x[:, 1] / x[:, 2]).log(), X.exp(), liegg.Linear(3), None, 2),
+        (
+            lambda x: (x[:, 0] - x[:, 1]).norm(dim=1),
+            normal(300, 2, 3),
+            liegg.Affine(3, copies=2),
+            None,
+            6,
+        ),
+        (turning, X, liegg.Linear(3), liegg.Linear(3), 4),
+        (square, X.bfloat16(), liegg.Linear(3), None, 3),
+    ],
+    ids=["float64", "offset in float32", "positive numbers", "rigid", "equivariance", "bfloat16"],
+)
+def test_what_holds_stays_exact(function, x, action, output_action, count):
+    sym = liegg.discover(function, x, action, output_action=output_action)
+    assert (sym.nullity, sym.decision.exact) == (count, count)
+    assert Diagnosis.EXACT_REFUTED not in [one.diagnosis for one in sym.decision.warnings]
+
+
+def test_a_model_that_fails_on_moved_samples_is_analysed():
+    def function(x):
+        if len(x) and bool((x[:, 0] > 5).any()):
+            raise ValueError("outside")
+        return square(x)
+
+    sym = liegg.discover(function, X, liegg.Linear(3), run=liegg.Run(hidden="ignore"))
+    assert sym.nullity == 3
