@@ -147,12 +147,11 @@ def styles_of(model: Any, tree: Any, mode: str = "stacked") -> list[tuple[str, t
         if p.kind is not p.POSITIONAL_ONLY
         and (p.name in known or (MASK in p.name and MASK in added))
     )
+    if any(p.kind is p.VAR_KEYWORD for p in _parameters(model)):  # it takes everything by name
+        everything = (*inside, BATCH) if BATCH in added else tuple(inside)
+        names += tuple(name for name in everything if name not in names)
     complete = len(required) == 1 and required[0] in WHOLE
     fits = bool(names) and set(required) <= set(names) and not complete
-    takes_all = any(p.kind is p.VAR_KEYWORD for p in _parameters(model))
-    if not required and takes_all and set(inside) <= set(map(str, inside)):
-        names = names or tuple(inside)
-        fits = fits or bool(names)
     if fits:
         return [("names", names), ("tree", ())]
     second = [("names", names)] if names and set(required) <= set(names) else []
