@@ -21,10 +21,11 @@ from liegg.actions import Action
 from liegg.actions.placed import place, places_of
 from liegg.inputs.batches import Batches, Data
 from liegg.inputs.inner.rest import ACTIVATION, Rest
-from liegg.inputs.model import eval_view
+from liegg.inputs.model import Model, eval_view
 from liegg.inputs.structure.calling import TRIED, convention_for
 from liegg.inputs.structure.elements import only_floating
 from liegg.inputs.structure.entry import Convention, Custom, entry
+from liegg.inputs.structure.masks import check_mask_shapes, with_masks
 from liegg.inputs.structure.packed import Packed, first_element, pack_data
 from liegg.inputs.structure.tree import is_tree
 from liegg.inputs.table import is_table
@@ -33,6 +34,9 @@ Moves = Action | Mapping[Any, Any]
 """An action, or a mapping from paths in a sample to actions."""
 
 Result = TypeVar("Result")
+
+ABOUT_MASKS = (Diagnosis.MASKED_POINTS, Diagnosis.MASK_NOT_TAKEN)
+"""Remarks that matter at an inner point too."""
 
 LOOKED_AT = 64
 """Samples of which a few of different sizes are chosen to see how a model is called."""
@@ -86,9 +90,9 @@ def as_inputs(
             return Inputs(model, data, action)  # pyright: ignore[reportArgumentType]
         packed, convention, action = _called(model, data, action, call)
     unused = convention.unused()
-    notes = tuple(_notes(packed, convention.words(), unused))
+    notes = (*_notes(packed, convention.words(), unused), *convention.notes)
     if isinstance(model, Rest):
-        masked = [note for note in notes if note.diagnosis is Diagnosis.MASKED_POINTS]
+        masked = [note for note in notes if note.diagnosis in ABOUT_MASKS]
         shape = [*packed.layout.by_path[ACTIVATION].shape]
         notes = (Diagnosis.INNER_POINT(layer=repr(model.layer), shape=shape), *masked)
     layout = packed.layout.without(unused)
@@ -114,12 +118,48 @@ def _called(
             rows = rows if function.device is None else rows.to(function.device)
             try:
                 found = convention_for(function.function, packed, tree, call=call, rows=rows)
+                if not _has_masks(action):
+                    packed, found = _masked(packed, found, model, function)
                 return packed, found, on_rows
             except ModelError as error:
+                check_mask_shapes(packed.layout)
                 problem = error
         if packed.reader.kind != "batch":
             break
     raise problem or ModelError("the model cannot be called")
+
+
+def _has_masks(action: Moves) -> bool:
+    """Whether masks were decided before, with the data of an earlier result."""
+    return isinstance(action, Action) and action.structure is not None
+
+
+def _masked(
+    packed: Packed, convention: Convention, model: Any, function: Model
+) -> tuple[Packed, Convention]:
+    """Data and call with the masks of padding; graphs have none.
+
+    A mask that the model does not receive by name says nothing about its padding.
+    """
+    if convention.mode == "joined" or packed.reader.kind == "graphs":
+        return packed, convention
+    unused = convention.unused()
+    caller = model.caller if isinstance(model, Rest) else None
+    by_name = caller is not None and caller.style == "names" and caller.custom is None
+
+    def given(path: str) -> bool:
+        taken = not by_name or caller is None or path.partition(".")[0] in caller.names
+        return taken and path not in unused
+
+    batches = Batches(packed, LOOKED_AT if packed.indexed else None, device=function.device)
+    with closing(iter(batches)) as rows, torch.no_grad():
+        layout, remarks = with_masks(
+            packed.layout, partial(convention.run, function.function), rows, given
+        )
+    return (
+        replace(packed, layout=layout),
+        replace(convention, layout=layout, notes=tuple(remarks)),
+    )
 
 
 def with_inputs(
@@ -167,6 +207,7 @@ def pack_samples(data: Data, action: Moves, *, clouds: bool = False) -> tuple[Pa
     if isinstance(action, Action) and action.structure is not None:
         moves = places_of(action)
         packed, tree = pack_data(data, _fits(moves), clouds=clouds)
+        packed = replace(packed, layout=packed.layout.masked_like(action.structure))
         return packed, tree, action.with_structure(packed.layout)
     if isinstance(action, Mapping):
         moves = _checked_moves(action)

@@ -19,8 +19,8 @@ Kind = Literal["sample", "batch", "graphs"]
 BATCH, POINTER = "batch", "ptr"
 """Leaves of joined graphs: the graph of every node, and where each graph begins."""
 
-MASK, PADDING = "mask", "pad"
-"""Part of the name of a leaf that says which points exist, and of one that is true for padding instead."""
+MASK = "mask"
+"""Part of the name of an argument that takes the mask of padded clouds."""
 
 
 @dataclass(frozen=True)

@@ -9,15 +9,7 @@ from torch import Tensor
 
 from liegg._utils.errors import DataError, ShapeError
 from liegg.inputs.checked_batch import check_reiterable, is_map_style, no_samples
-from liegg.inputs.structure.elements import (
-    MASK,
-    PADDING,
-    Fit,
-    Reader,
-    indexes_points,
-    joined_samples,
-    reader_for,
-)
+from liegg.inputs.structure.elements import Fit, Reader, indexes_points, joined_samples, reader_for
 from liegg.inputs.structure.layout import Chunk, Layout, Leaf
 from liegg.inputs.structure.tree import is_graph, is_numeric, is_tree, leaves
 
@@ -127,7 +119,6 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
         [_leaf(path, values, shapes[path], reader, tree) for path, values in first.items()],
         points=reader.paths[0] if first[reader.paths[0]][0].ndim > 1 else None,
     )
-    layout = replace(layout, leaves=tuple(_with_mask(leaf, layout) for leaf in layout.leaves))
     return Packed(data, reader, layout, first if complete else None), tree
 
 
@@ -196,31 +187,6 @@ def _join(path: str, one: Tensor, reader: Reader, tree: Any) -> tuple[int | None
     if axis is None or one.ndim == 0:
         return None, indexes
     return axis % one.ndim, indexes
-
-
-def _with_mask(leaf: Leaf, layout: Layout) -> Leaf:
-    """A leaf that is moved, with the mask of its points.
-
-    Raises:
-        ShapeError: there is a mask for another number of points.
-    """
-    if not leaf.moved or len(leaf.shape) < 2:
-        return leaf
-    parent = leaf.path.rpartition(".")[0]
-    for mask in layout.held:
-        above, _, name = mask.path.rpartition(".")
-        unnamed = name.isdigit() and mask.dtype == "bool" and mask.shape == leaf.shape[:1]
-        if above != parent or not (MASK in name.lower() or unnamed):
-            continue
-        if len(mask.shape) != 1 or mask.floating:
-            continue
-        if mask.shape[0] != leaf.shape[0] or (mask.ragged is None) != (leaf.ragged is None):
-            raise ShapeError(
-                f"the mask {mask.path!r} has shape {mask.shape} in a sample, and {leaf.path!r} has {leaf.shape}; expected "
-                f"one entry per point, {leaf.shape[:1]}. Rename it if it is not a mask of these points."
-            )
-        return replace(leaf, mask=mask.path, padding=PADDING in name.lower())
-    return leaf
 
 
 def _is_indexed(data: Any) -> bool:
