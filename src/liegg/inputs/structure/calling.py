@@ -11,8 +11,9 @@ from torch import Tensor, nn
 
 from liegg._utils.errors import LieggError, ModelError, one_line
 from liegg._utils.unwrap_compiled import original
-from liegg.inputs.structure.elements import BATCH, MASK, POINTER
+from liegg.inputs.structure.elements import MASK
 from liegg.inputs.structure.entry import Convention, Custom, batch_like
+from liegg.inputs.structure.graphs import BATCH, POINTER
 from liegg.inputs.structure.packed import Packed
 from liegg.inputs.structure.tree import branches, is_graph, leaves
 from liegg.inputs.structure.unpack import MODES

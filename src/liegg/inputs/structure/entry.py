@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from liegg._utils.diagnoses import Remark
-from liegg.inputs.structure.elements import BATCH, MASK, POINTER
+from liegg.inputs.structure.elements import MASK
+from liegg.inputs.structure.graphs import BATCH, POINTER
 from liegg.inputs.structure.layout import Layout
 from liegg.inputs.structure.tree import branches, is_graph, leaves, rebuild
 from liegg.inputs.structure.unpack import MODES, Call, fold

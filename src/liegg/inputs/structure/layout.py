@@ -105,7 +105,8 @@ class Layout:
 
     def without(self, paths: Collection[str]) -> "Layout":
         """The layout without some of the leaves that stay."""
-        kept = [leaf for leaf in self.leaves if leaf.moved or leaf.path not in paths]
+        needed = {self.points, *(leaf.path for leaf in self.moved)}
+        kept = [leaf for leaf in self.leaves if leaf.path in needed or leaf.path not in paths]
         masks = {leaf.path for leaf in kept}
         shown = [leaf if leaf.mask in masks else replace(leaf, mask="") for leaf in kept]
         return Layout.of(shown, self.points)

@@ -9,9 +9,10 @@ from torch import Tensor
 
 from liegg._utils.errors import DataError, ShapeError
 from liegg.inputs.checked_batch import check_reiterable, is_map_style, no_samples
-from liegg.inputs.structure.elements import Fit, Reader, indexes_points, joined_samples, reader_for
+from liegg.inputs.structure.elements import Fit, Reader, joined_samples, reader_for
+from liegg.inputs.structure.graphs import node_leaf, numbers_nodes
 from liegg.inputs.structure.layout import Chunk, Layout, Leaf
-from liegg.inputs.structure.tree import is_graph, is_numeric, is_tree, leaves
+from liegg.inputs.structure.tree import is_graph, is_numeric, is_tree, leaves, tensors
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,9 +116,11 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
     for number, one in enumerate(chunks):
         _note_shapes(shapes, one, number)
     tree = reader.tree(element)
+    points = reader.paths[0] if first[reader.paths[0]][0].ndim > 1 else None
+    if points is not None and reader.kind != "batch":
+        points = node_leaf(tree, reader.paths)
     layout = Layout.of(
-        [_leaf(path, values, shapes[path], reader, tree) for path, values in first.items()],
-        points=reader.paths[0] if first[reader.paths[0]][0].ndim > 1 else None,
+        [_leaf(path, values, shapes[path], reader, tree) for path, values in first.items()], points
     )
     return Packed(data, reader, layout, first if complete else None), tree
 
@@ -179,7 +182,7 @@ def _leaf(
 
 def _join(path: str, one: Tensor, reader: Reader, tree: Any) -> tuple[int | None, bool]:
     """Axis along which samples are joined to one graph, and whether values number points."""
-    indexes = indexes_points(path, one)
+    indexes = numbers_nodes(tree, path, tensors(tree)[path])
     axis: int | None = one.ndim - 1 if indexes and one.ndim > 1 else 0
     if is_graph(tree) and "." not in path:
         axis = tree.__cat_dim__(path, one)
