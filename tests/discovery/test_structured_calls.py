@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 import torch
+from torch.utils.data import DataLoader, Dataset
 
 import liegg
-from structures import POSITIONS
+from liegg._utils.errors import ModelError, ShapeError
+from structures import POSITIONS, CloudNet, clouds
 
 FAST: dict[str, Any] = {"controls": "none"}
 DRAW = torch.Generator().manual_seed(0)
@@ -40,3 +42,61 @@ def test_a_model_of_any_keywords_gets_all_tensors(model):
     sym = liegg.discover(model, {"pos": POS, "field": FIELD}, POSITIONS, **FAST)
     assert sym.nullity == 0, "the field breaks all symmetries"
     assert "field=..." in sym.notes[0]
+
+
+CLOUD = CloudNet().double()
+CLOUDS = clouds(30, 9)
+POINTS = liegg.Affine(3, copies=None)
+
+
+def with_batch(x, batch):
+    return torch.cat([CLOUD(x[batch == one][None]) for one in range(int(batch.max()) + 1)])
+
+
+class Clouds(Dataset):
+    def __len__(self):
+        return len(CLOUDS)
+
+    def __getitem__(self, place):
+        return CLOUDS[place]
+
+
+FORMS = {
+    "arrays": [one.numpy() for one in CLOUDS],
+    "with labels": [(one, torch.tensor(0)) for one in CLOUDS],
+    "arrays with labels": [(one.numpy(), 0) for one in CLOUDS],
+    "Dataset": Clouds(),
+    "loader of one": DataLoader(Clouds(), batch_size=1),
+    "loader of samples": DataLoader(Clouds(), batch_size=None),
+}
+
+
+@pytest.mark.parametrize("data", FORMS.values(), ids=FORMS)
+def test_clouds_in_every_container(data):
+    sym = liegg.discover(CLOUD, data, POINTS, **FAST)
+    assert (sym.name, sym.samples) == ("se(3)", 30)
+
+
+def test_a_function_of_points_and_the_number_of_their_cloud():
+    sym = liegg.discover(with_batch, CLOUDS, POINTS, **FAST)
+    assert (sym.name, sym.samples) == ("se(3)", 30)
+    assert "batch=...), graphs joined to one" in sym.notes[0]
+
+
+def test_clouds_that_were_read_as_something_else_are_named():
+    loader = DataLoader(Clouds(), batch_size=8, collate_fn=list)
+    with pytest.raises(ShapeError, match=r"lists of tensors.*loader.dataset"):
+        liegg.discover(CLOUD, loader, POINTS)
+    with pytest.raises(ModelError, match=r"each of its tensors is one sample.*copies=None"):
+        liegg.discover(lambda x: x.mean(2), CLOUDS, liegg.Affine(3))
+    with pytest.raises(ShapeError, match=r"one shape.*copies=None"):
+        liegg.discover(CLOUD, Clouds(), liegg.Affine(3, copies=3))
+
+
+def test_outputs_per_point_of_samples_sorted_by_size():
+    def per_point(x):
+        return torch.sin((x - x.mean(1, keepdim=True)).norm(dim=-1))
+
+    data = [POS[i % 100, :3] for i in range(70)] + [POS[i] for i in range(30)]
+    sym = liegg.discover(per_point, data, POINTS, **FAST)
+    assert (sym.nullity, sym.samples) == (6, 100)

@@ -37,6 +37,10 @@ class ShapeError(DataError):
     """An array does not have the shape that the action or the model needs."""
 
 
+class RaggedDataError(ShapeError):
+    """Samples have different shapes."""
+
+
 class DatasetError(DataError):
     """A data set cannot be found, downloaded or read."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -14,7 +15,13 @@ from torch.utils.data import DataLoader, Dataset
 from liegg._utils.arguments import shown
 from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import ArgumentError, ModelError, TreeDataError
+from liegg._utils.errors import (
+    ArgumentError,
+    ModelError,
+    RaggedDataError,
+    ShapeError,
+    TreeDataError,
+)
 from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.random import seeded
 from liegg.actions import Action
@@ -27,7 +34,7 @@ from liegg.inputs.structure.elements import only_floating
 from liegg.inputs.structure.entry import Convention, Custom, entry
 from liegg.inputs.structure.masks import check_mask_shapes, with_masks
 from liegg.inputs.structure.packed import Packed, first_element, pack_data
-from liegg.inputs.structure.tree import is_tree
+from liegg.inputs.structure.tree import is_named_tuple, is_tree
 from liegg.inputs.table import is_table
 
 Moves = Action | Mapping[Any, Any]
@@ -184,8 +191,47 @@ def with_inputs(
     try:
         unread = call is not None and isinstance(data, Dataset | DataLoader)
         return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=unread))
-    except TreeDataError:
+    except (TreeDataError, ShapeError) as error:
+        if isinstance(error, ShapeError) and not _clouds_in(data, action, error):
+            raise
         return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=True))
+    except ModelError as error:
+        if not _may_be_clouds(data, action):
+            raise
+        raise ModelError(
+            f"{error} The list was read as batches of vectors; if each of its tensors is one sample, a cloud of "
+            "points, pass an action on any number of points, for example liegg.Affine(3, copies=None)."
+        ) from error
+
+
+def _clouds_in(data: Data, action: Moves, error: ShapeError) -> bool:
+    """Whether data whose shapes did not suit are clouds of any number of points.
+
+    Raises:
+        ShapeError: each batch is a list of clouds.
+    """
+    if getattr(action, "copies", 1) is not None or not isinstance(data, DataLoader | Dataset):
+        return False
+    if isinstance(error, RaggedDataError) or not isinstance(data, DataLoader):
+        return isinstance(error, RaggedDataError)
+    first: Any = next(iter(data), None)
+    if isinstance(first, list) and len(first) > 1 and all(map(_is_cloud, first)):
+        raise ShapeError(
+            f"{error} The batches are lists of tensors, of which the first one is read, and the others as labels. Pass "
+            "the samples themselves, as a list or a Dataset, for example loader.dataset."
+        ) from error
+    return _is_cloud(first)
+
+
+def _is_cloud(value: Any) -> bool:
+    return isinstance(value, Tensor | np.ndarray) and value.ndim == 2
+
+
+def _may_be_clouds(data: Data, action: Moves) -> bool:
+    """Whether data that was read as batches may be a list of clouds of points."""
+    if not isinstance(data, list) or getattr(action, "copies", None) != 1:
+        return False
+    return all(map(_is_cloud, data))
 
 
 def as_samples(data: Data, action: Action) -> tuple[Data, Action]:
@@ -213,9 +259,8 @@ def pack_samples(data: Data, action: Moves, *, clouds: bool = False) -> tuple[Pa
         moves = _checked_moves(action)
     else:
         element, _ = first_element(data)
-        element = (
-            element[0] if isinstance(element, tuple | list) and is_tree(element[0]) else element
-        )
+        if isinstance(element, tuple | list) and not is_named_tuple(element):
+            element = element[0]  # inputs with labels
         moves = {only_floating(element): action}
     packed, tree = pack_data(data, _fits(moves), clouds=clouds)
     paths = dict(zip(packed.reader.paths, moves.values(), strict=True))
@@ -240,7 +285,7 @@ def is_structured(data: Data, action: Moves) -> bool:
     element = data[0] if isinstance(data, list | tuple) and data else None
     if isinstance(element, tuple | list) and element and not hasattr(element, "_fields"):
         element = element[0]
-    if isinstance(element, Tensor):
+    if isinstance(element, Tensor | np.ndarray):
         return ragged and element.ndim < 3
     return element is not None and is_tree(element)
 
@@ -269,20 +314,28 @@ def _check(action: Action, shape: tuple[int, ...]) -> None:
 
 
 def _different_sizes(packed: Packed) -> Float[Tensor, "k D"]:
-    """A few samples, of different sizes as far as possible."""
-    batches = Batches(packed, LOOKED_AT if packed.indexed else None)
+    """A few samples, of different sizes as far as possible; data that is sorted by size is read on until there are two."""
+    layout, points = packed.layout, packed.layout.point_leaf
+    ragged = [leaf for leaf in layout.leaves if leaf.ragged is not None]
+    ragged.sort(key=lambda leaf: leaf is not points)  # the number of points first
+    first: dict[tuple[int, ...], Tensor] = {}
+    others: list[Tensor] = []
+    batches, seen = Batches(packed, LOOKED_AT if packed.indexed else None), 0
     with closing(iter(batches)) as iterator:
-        rows = next(iterator)[:LOOKED_AT]
-    ragged = [leaf for leaf in packed.layout.leaves if leaf.ragged is not None]
-    if not ragged:
-        return rows[:TRIED]
-    sizes = torch.stack([packed.layout.counts(rows, leaf) for leaf in ragged], dim=1).tolist()
-    first: dict[tuple[int, ...], int] = {}
-    for place_, size in enumerate(sizes):
-        first.setdefault(tuple(size), place_)
-    places = list(first.values())
-    places += [i for i in range(len(rows)) if i not in places]
-    return rows[sorted(places[:TRIED])]
+        for rows in iterator:
+            counts = [layout.counts(rows, leaf).tolist() for leaf in ragged]
+            for place_, row in enumerate(rows):
+                size = tuple(count[place_] for count in counts)
+                if size not in first and len(first) < LOOKED_AT:
+                    first[size] = row
+                elif len(others) < TRIED:
+                    others.append(row)
+            seen += len(rows)
+            if seen >= LOOKED_AT and (not ragged or len({size[0] for size in first}) > 1):
+                break
+    largest = max(first)  # differs from the first in the number of points, if any does
+    ordered = [first.pop(largest), *first.values(), *others]
+    return torch.stack(ordered[:TRIED])
 
 
 def _notes(packed: Packed, words: str, unused: tuple[str, ...]) -> Iterable[Remark]:

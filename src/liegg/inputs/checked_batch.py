@@ -16,6 +16,7 @@ from liegg._utils.errors import (
     EmptyDataError,
     NonFiniteError,
     OneShotDataError,
+    RaggedDataError,
     ShapeError,
     TreeDataError,
 )
@@ -134,11 +135,13 @@ def _wrong_dtype(dtype: np.dtype | torch.dtype) -> DtypeError:
     )
 
 
-def ragged(index: int, shape: tuple[int, ...], before: tuple[int, ...]) -> ShapeError:
+def ragged(index: int, shape: tuple[int, ...], before: tuple[int, ...]) -> RaggedDataError:
     """The error for a sample of another shape than those before it."""
-    return ShapeError(
+    clouds = len(shape) == len(before) > 1 and shape[1:] == before[1:]
+    advice = " For clouds of any number of points pass copies=None, for example liegg.Affine(3, copies=None)."
+    return RaggedDataError(
         f"sample {index} has shape {shape}, the samples before it {before}. "
-        "All samples must have one shape: pad or resample them first."
+        f"All samples must have one shape: pad or resample them first.{advice if clouds else ''}"
     )
 
 

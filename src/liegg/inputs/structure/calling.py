@@ -134,13 +134,15 @@ def styles_of(model: Any, tree: Any, mode: str = "stacked") -> list[tuple[str, t
     parameters = [p for p in _parameters(model) if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     required = [p.name for p in parameters if p.default is p.empty]
     inside = branches(tree)
+    with_batch = mode == "joined" and BATCH in {p.name for p in _parameters(model)}
+    numbered = (BATCH,) if with_batch else ()
     if inside is None:  # a bare tensor
-        return [("places", ())] if mode == "padded" else [("tree", ())]
+        return [("places", numbered)] if mode == "padded" or numbered else [("tree", ())]
     added = {"joined": {BATCH, POINTER}, "padded": {MASK}}.get(mode, set())
     known = {*inside, *added}
     if isinstance(tree, tuple | list) and not hasattr(tree, "_fields"):
         several = len(required) > 1 or not _parameters(model)
-        order = [("places", ()), ("tree", ())]
+        order = [("places", numbered), ("tree", ())]
         return order if several else order[::-1]
     names = tuple(
         p.name
