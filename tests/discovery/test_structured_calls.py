@@ -100,3 +100,27 @@ def test_outputs_per_point_of_samples_sorted_by_size():
     data = [POS[i % 100, :3] for i in range(70)] + [POS[i] for i in range(30)]
     sym = liegg.discover(per_point, data, POINTS, **FAST)
     assert (sym.nullity, sym.samples) == (6, 100)
+
+
+def own_gradient(x):
+    x.requires_grad_(True)
+    return -torch.autograd.grad(energy(x).sum(), x, create_graph=True)[0]
+
+
+def as_advised(x):
+    return -torch.func.grad(lambda x: energy(x).sum())(x)
+
+
+@pytest.mark.parametrize(
+    ("data", "action", "out"),
+    [
+        (POS, liegg.Affine(3, copies=5), liegg.Linear(3, copies=5)),
+        ({"x": POS}, {"x": liegg.Affine(3)}, liegg.Linear(3)),
+    ],
+)
+def test_a_model_that_takes_a_gradient_of_its_own(data, action, out):
+    """It is refused with code to write instead, and that code works."""
+    with pytest.raises(ModelError, match=r"gradient of its own.*torch\.func\.grad"):
+        liegg.discover(own_gradient, data, action, output_action=out)
+    sym = liegg.discover(as_advised, data, action, output_action=out, **FAST)
+    assert (sym.nullity, sym.name) == (6, "se(3)")

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from liegg._utils.errors import LieggError, ModelError, one_line
+from liegg._utils.errors import LieggError, ModelError, one_line, own_gradient_advice
 from liegg._utils.unwrap_compiled import original
 from liegg.inputs.structure.elements import MASK
 from liegg.inputs.structure.entry import Convention, Custom, batch_like
@@ -51,6 +51,7 @@ def convention_for(
     """
     layout, dtype = packed.layout, _float_dtype(model)
     tried: list[str] = []
+    advice = ""
     for mode in _modes(packed, tree, model, call):
         like = batch_like(tree) if mode == "joined" else tree
         styles = [("tree", ())] if call is not None else styles_of(model, like, mode)
@@ -65,14 +66,18 @@ def convention_for(
                 tried.append(f"{convention.words()}: {error}")
             except Exception as error:
                 tried.append(f"{convention.words()}: {one_line(error)}")
+                advice = advice or own_gradient_advice(error)
     name = getattr(model, "__name__", type(model).__name__)
     different = list(dict.fromkeys(tried))
     more = f"; and {len(different) - LISTED_WAYS} more ways" if len(different) > LISTED_WAYS else ""
     listed = "; ".join(different[:LISTED_WAYS]) + more
     paths = ", ".join(repr(leaf.path) for leaf in layout.leaves)
     raise ModelError(
-        f"{name} does not take samples with {paths}. Tried {listed}. Say how it is called, for example "
-        "call=lambda model, batch: model(batch['z'], batch['pos'])."
+        f"{name} does not take samples with {paths}. Tried {listed}."
+        + (
+            advice
+            or " Say how it is called, for example call=lambda model, batch: model(batch['z'], batch['pos'])."
+        )
     )
 
 
