@@ -15,7 +15,7 @@ from liegg.inputs.structure.elements import MASK
 from liegg.inputs.structure.entry import Convention, Custom, batch_like
 from liegg.inputs.structure.graphs import BATCH, POINTER
 from liegg.inputs.structure.packed import Packed
-from liegg.inputs.structure.tree import branches, is_graph, leaves
+from liegg.inputs.structure.tree import branches, is_graph, is_tensordict, leaves
 from liegg.inputs.structure.unpack import MODES
 
 WHOLE = ("batch", "data", "graph", "inputs", "sample")
@@ -159,6 +159,7 @@ def styles_of(model: Any, tree: Any, mode: str = "stacked") -> list[tuple[str, t
         everything = (*inside, BATCH) if BATCH in added else tuple(inside)
         names += tuple(name for name in everything if name not in names)
     complete = len(required) == 1 and required[0] in WHOLE
+    complete |= is_tensordict(tree) and hasattr(original(model), "in_keys")  # its own module
     fits = bool(names) and set(required) <= set(names) and not complete
     if fits:
         return [("names", names), ("tree", ())]

@@ -10,7 +10,7 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError, DataError, DtypeError, ShapeError
 from liegg.inputs.structure.graphs import BATCH, numbers_nodes, split_graphs
 from liegg.inputs.structure.layout import Chunk
-from liegg.inputs.structure.tree import describe, find, is_graph, leaves, tensors
+from liegg.inputs.structure.tree import as_path, describe, find, is_graph, leaves, tensors
 
 Fit = Callable[[tuple[int, ...]], None]
 """Raises `ShapeError` unless an action can move a sample of this shape."""
@@ -160,7 +160,7 @@ def _is_labelled(element: Any, moves: Mapping[Any, Fit]) -> bool:
     if not isinstance(element, tuple | list) or hasattr(element, "_fields") or not element:
         return False
     inside, outside = dict(leaves(element[0])), dict(leaves(element))
-    return all(str(path) in inside and str(path) not in outside for path in moves)
+    return all(path in inside and path not in outside for path in map(as_path, moves))
 
 
 def _check_real(path: str, dtype: torch.dtype) -> None:

@@ -15,7 +15,7 @@ from liegg._utils.diagnoses import Remark
 from liegg.inputs.structure.elements import MASK
 from liegg.inputs.structure.graphs import BATCH, POINTER
 from liegg.inputs.structure.layout import Layout
-from liegg.inputs.structure.tree import branches, is_graph, leaves, rebuild
+from liegg.inputs.structure.tree import branches, is_graph, is_tensordict, leaves, rebuild
 from liegg.inputs.structure.unpack import MODES, Call, fold
 
 Custom = Callable[[Any, Any], Any]
@@ -128,7 +128,10 @@ class Convention:
             parts = list((branches(batch) or {"": batch}).values())
             parts += [call.leaves[MASK]] if self.mode == "padded" else []
             return model(*parts, **{name: call.leaves[name] for name in self.names})
-        return model(batch)
+        returned = model(batch)
+        if is_tensordict(returned) and hasattr(model, "out_keys"):  # it holds the inputs too
+            return returned.select(*model.out_keys)
+        return returned
 
     def batch(self, call: Call) -> Any:
         """The tree that the model takes."""

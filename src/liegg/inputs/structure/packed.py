@@ -12,7 +12,7 @@ from liegg.inputs.checked_batch import check_reiterable, is_map_style, no_sample
 from liegg.inputs.structure.elements import Fit, Reader, joined_samples, reader_for
 from liegg.inputs.structure.graphs import node_leaf, numbers_nodes
 from liegg.inputs.structure.layout import Chunk, Layout, Leaf
-from liegg.inputs.structure.tree import is_graph, is_numeric, is_tree, leaves, tensors
+from liegg.inputs.structure.tree import as_path, is_graph, is_numeric, is_tree, leaves, tensors
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def first_element(data: Any, paths: Iterable[Any] = ()) -> tuple[Any, bool]:
         DataError: data that cannot be read again, or is empty.
     """
     check_reiterable(data)
-    if isinstance(data, Tensor) or is_tree(data) or _is_sample(data, tuple(map(str, paths))):
+    if isinstance(data, Tensor) or is_tree(data) or _is_sample(data, tuple(map(as_path, paths))):
         return data, True
     if not isinstance(data, Iterable) and not _is_indexed(data):
         raise DataError(
