@@ -7,7 +7,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 import liegg
-from liegg._utils.errors import ModelError, ShapeError
+from liegg._utils.errors import DataError, ModelError, NonFiniteError, ShapeError
 from structures import POSITIONS, CloudNet, clouds
 
 FAST: dict[str, Any] = {"controls": "none"}
@@ -124,3 +124,50 @@ def test_a_model_that_takes_a_gradient_of_its_own(data, action, out):
         liegg.discover(own_gradient, data, action, output_action=out)
     sym = liegg.discover(as_advised, data, action, output_action=out, **FAST)
     assert (sym.nullity, sym.name) == (6, "se(3)")
+
+
+class Table(dict):
+    """Like a TensorDict."""
+
+    batch_dims = 1
+
+    def __init__(self, values: Any, batch_size: Any) -> None:
+        super().__init__(values)
+        self.batch_size = batch_size
+
+    def select(self, *keys):
+        return Table({key: self[key] for key in keys}, self.batch_size)
+
+
+class TableModule(torch.nn.Module):
+    """Like a TensorDictModule: it adds its output to a TensorDict, and takes keywords too."""
+
+    in_keys, out_keys = ("pos",), ("energy",)
+
+    def forward(self, table=None, **inputs):
+        if table is None:
+            return energy(inputs["pos"])
+        return Table({**table, "energy": energy(table["pos"])}, table.batch_size)
+
+
+@pytest.mark.parametrize("output", ["energy", None])
+def test_a_module_of_tensordicts_returns_its_fields(output):
+    data = Table({"pos": POS, "field": FIELD}, [100])
+    sym = liegg.discover(TableModule(), data, {("pos",): liegg.Affine(3)}, output=output, **FAST)
+    assert (sym.nullity, sym.name) == (6, "se(3)")
+
+
+def test_numbers_that_are_not_finite():
+    label = torch.full((100,), torch.nan)
+    sym = liegg.discover(energy, {"pos": POS, "label": label}, POSITIONS, **FAST)
+    assert sym.name == "se(3)", "the model does not take the label"
+    holes = POS.clone()
+    holes[7, 3] = torch.nan
+    with pytest.raises(NonFiniteError, match=r"'pos' of sample 7 holds NaN.*nan_to_num"):
+        liegg.discover(energy, {"pos": holes}, POSITIONS)
+
+
+def test_a_tensor_called_batch_that_does_not_number_graphs():
+    data = {"x": FIELD, "batch": torch.arange(100) % 4}
+    with pytest.raises(DataError, match=r"not in ascending order.*another name"):
+        liegg.discover(lambda x, batch: x.norm(dim=1), data, {"x": liegg.Linear(3)})

@@ -158,7 +158,8 @@ def _masked(
         taken = not by_name or caller is None or path.partition(".")[0] in caller.names
         return taken and path not in unused
 
-    batches = Batches(packed, LOOKED_AT if packed.indexed else None, device=function.device)
+    size = LOOKED_AT if packed.indexed else None
+    batches = Batches(packed, size, device=function.device, finite=False)
     with closing(iter(batches)) as rows, torch.no_grad():
         layout, remarks = with_masks(
             packed.layout, partial(convention.run, function.function), rows, given
@@ -320,7 +321,8 @@ def _different_sizes(packed: Packed) -> Float[Tensor, "k D"]:
     ragged.sort(key=lambda leaf: leaf is not points)  # the number of points first
     first: dict[tuple[int, ...], Tensor] = {}
     others: list[Tensor] = []
-    batches, seen = Batches(packed, LOOKED_AT if packed.indexed else None), 0
+    # What the model does not take may hold NaN; the pass reads the rest and checks it.
+    batches, seen = Batches(packed, LOOKED_AT if packed.indexed else None, finite=False), 0
     with closing(iter(batches)) as iterator:
         for rows in iterator:
             counts = [layout.counts(rows, leaf).tolist() for leaf in ragged]

@@ -1,6 +1,6 @@
 """One batch of the user's data as a tensor of real numbers, or an error that says what it is instead."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -145,14 +145,30 @@ def ragged(index: int, shape: tuple[int, ...], before: tuple[int, ...]) -> Ragge
     )
 
 
-def check_finite(batch: Float[Tensor, "b ..."], first: int) -> None:
-    """Raise `NonFiniteError` naming the first sample with NaN or infinity."""
+def check_finite(
+    batch: Float[Tensor, "b ..."],
+    first: int,
+    leaf_at: Callable[[int], str | None] = lambda column: None,
+) -> None:
+    """Raise `NonFiniteError` naming the first sample with NaN or infinity.
+
+    Args:
+        batch: the samples.
+        first: number of the first one.
+        leaf_at: the tensor of a structured sample in which a number of its row is; None for plain samples.
+    """
     if (index := first_nonfinite(batch)) is not None:
         kind = (
             "NaN"
             if bool(batch[index].isnan().any())
             else f"a value that is infinite in {batch.dtype}"
         )
+        leaf = leaf_at(int((~torch.isfinite(batch[index].flatten())).int().argmax()))
+        if leaf:
+            raise NonFiniteError(
+                f"{leaf!r} of sample {first + index} holds {kind}. Put a number there, for padding data[{leaf!r}] = "
+                f"data[{leaf!r}].nan_to_num(); or leave out the sample, or the tensor if the model does not use it."
+            )
         raise NonFiniteError(
             f"sample {first + index} holds {kind}. Remove it, for example "
             "data[data.isfinite().flatten(1).all(1)]."
