@@ -18,6 +18,7 @@ from liegg._utils.errors import (
     EmptyDataError,
     NonFiniteError,
     OneShotDataError,
+    RaggedDataError,
     ShapeError,
     TreeDataError,
 )
@@ -196,22 +197,22 @@ def test_a_value_that_overflows_the_model_s_dtype_is_named():
             DataError,
             "sample 0 of the Dataset is a object; expected a tensor or array",
         ),
-        (Items([X[0], object()]), ShapeError, "sample 1 has shape ()"),
+        (Items([X[0], object()]), RaggedDataError, "sample 1 has shape ()"),
         ([()], DataError, "a batch is an empty tuple"),
         (
             [X, X[:, :2]],
-            ShapeError,
+            RaggedDataError,
             "sample 10 has shape (2,), the samples before it (3,). All samples must have one shape",
         ),
-        ([X[:, 0], X], ShapeError, "sample 10 has shape (3,), the samples before it ()"),
+        ([X[:, 0], X], RaggedDataError, "sample 10 has shape (3,), the samples before it ()"),
         (
             Items([*X[:5], X[5, :2]]),
-            ShapeError,
+            RaggedDataError,
             "sample 5 has shape (2,), the samples before it (3,)",
         ),
         (
             Items([*X[:4], *X[4:, :2]]),
-            ShapeError,
+            RaggedDataError,
             "sample 4 has shape (2,), the samples before it (3,)",
         ),
         (

@@ -669,6 +669,10 @@ class Diagnosis(Enum):
         Kind.NOTE,
         "points of {leaf} where {mask} is {value} are padding, and were not moved",
     )
+    MASK_NOT_TAKEN = (
+        Kind.NOTE,
+        "all points of {leaf} were moved: {mask} was not taken as a mask of padding, because {reason}",
+    )
     RAGGED_SAMPLES = (
         Kind.NOTE,
         "samples have different numbers of points, at most {most} in {leaf}; the data was read once before to see how many",

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -14,25 +15,35 @@ from torch.utils.data import DataLoader, Dataset
 from liegg._utils.arguments import shown
 from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import ArgumentError, ModelError, TreeDataError
+from liegg._utils.errors import (
+    ArgumentError,
+    ModelError,
+    RaggedDataError,
+    ShapeError,
+    TreeDataError,
+)
 from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.actions.placed import place, places_of
 from liegg.inputs.batches import Batches, Data
 from liegg.inputs.inner.rest import ACTIVATION, Rest
-from liegg.inputs.model import eval_view
+from liegg.inputs.model import Model, eval_view
 from liegg.inputs.structure.calling import TRIED, convention_for
 from liegg.inputs.structure.elements import only_floating
 from liegg.inputs.structure.entry import Convention, Custom, entry
+from liegg.inputs.structure.masks import check_mask_shapes, with_masks
 from liegg.inputs.structure.packed import Packed, first_element, pack_data
-from liegg.inputs.structure.tree import is_tree
+from liegg.inputs.structure.tree import is_named_tuple, is_tree
 from liegg.inputs.table import is_table
 
 Moves = Action | Mapping[Any, Any]
 """An action, or a mapping from paths in a sample to actions."""
 
 Result = TypeVar("Result")
+
+ABOUT_MASKS = (Diagnosis.MASKED_POINTS, Diagnosis.MASK_NOT_TAKEN)
+"""Remarks that matter at an inner point too."""
 
 LOOKED_AT = 64
 """Samples of which a few of different sizes are chosen to see how a model is called."""
@@ -86,9 +97,9 @@ def as_inputs(
             return Inputs(model, data, action)  # pyright: ignore[reportArgumentType]
         packed, convention, action = _called(model, data, action, call)
     unused = convention.unused()
-    notes = tuple(_notes(packed, convention.words(), unused))
+    notes = (*_notes(packed, convention.words(), unused), *convention.notes)
     if isinstance(model, Rest):
-        masked = [note for note in notes if note.diagnosis is Diagnosis.MASKED_POINTS]
+        masked = [note for note in notes if note.diagnosis in ABOUT_MASKS]
         shape = [*packed.layout.by_path[ACTIVATION].shape]
         notes = (Diagnosis.INNER_POINT(layer=repr(model.layer), shape=shape), *masked)
     layout = packed.layout.without(unused)
@@ -114,12 +125,49 @@ def _called(
             rows = rows if function.device is None else rows.to(function.device)
             try:
                 found = convention_for(function.function, packed, tree, call=call, rows=rows)
+                if not _has_masks(action):
+                    packed, found = _masked(packed, found, model, function)
                 return packed, found, on_rows
             except ModelError as error:
+                check_mask_shapes(packed.layout)
                 problem = error
         if packed.reader.kind != "batch":
             break
     raise problem or ModelError("the model cannot be called")
+
+
+def _has_masks(action: Moves) -> bool:
+    """Whether masks were decided before, with the data of an earlier result."""
+    return isinstance(action, Action) and action.structure is not None
+
+
+def _masked(
+    packed: Packed, convention: Convention, model: Any, function: Model
+) -> tuple[Packed, Convention]:
+    """Data and call with the masks of padding; graphs have none.
+
+    A mask that the model does not receive by name says nothing about its padding.
+    """
+    if convention.mode == "joined" or packed.reader.kind == "graphs":
+        return packed, convention
+    unused = convention.unused()
+    caller = model.caller if isinstance(model, Rest) else None
+    by_name = caller is not None and caller.style == "names" and caller.custom is None
+
+    def given(path: str) -> bool:
+        taken = not by_name or caller is None or path.partition(".")[0] in caller.names
+        return taken and path not in unused
+
+    size = LOOKED_AT if packed.indexed else None
+    batches = Batches(packed, size, device=function.device, finite=False)
+    with closing(iter(batches)) as rows, torch.no_grad():
+        layout, remarks = with_masks(
+            packed.layout, partial(convention.run, function.function), rows, given
+        )
+    return (
+        replace(packed, layout=layout),
+        replace(convention, layout=layout, notes=tuple(remarks)),
+    )
 
 
 def with_inputs(
@@ -144,8 +192,47 @@ def with_inputs(
     try:
         unread = call is not None and isinstance(data, Dataset | DataLoader)
         return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=unread))
-    except TreeDataError:
+    except (TreeDataError, ShapeError) as error:
+        if isinstance(error, ShapeError) and not _clouds_in(data, action, error):
+            raise
         return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=True))
+    except ModelError as error:
+        if not _may_be_clouds(data, action):
+            raise
+        raise ModelError(
+            f"{error} The list was read as batches of vectors; if each of its tensors is one sample, a cloud of "
+            "points, pass an action on any number of points, for example liegg.Affine(3, copies=None)."
+        ) from error
+
+
+def _clouds_in(data: Data, action: Moves, error: ShapeError) -> bool:
+    """Whether data whose shapes did not suit are clouds of any number of points.
+
+    Raises:
+        ShapeError: each batch is a list of clouds.
+    """
+    if getattr(action, "copies", 1) is not None or not isinstance(data, DataLoader | Dataset):
+        return False
+    if isinstance(error, RaggedDataError) or not isinstance(data, DataLoader):
+        return isinstance(error, RaggedDataError)
+    first: Any = next(iter(data), None)
+    if isinstance(first, list) and len(first) > 1 and all(map(_is_cloud, first)):
+        raise ShapeError(
+            f"{error} The batches are lists of tensors, of which the first one is read, and the others as labels. Pass "
+            "the samples themselves, as a list or a Dataset, for example loader.dataset."
+        ) from error
+    return _is_cloud(first)
+
+
+def _is_cloud(value: Any) -> bool:
+    return isinstance(value, Tensor | np.ndarray) and value.ndim == 2
+
+
+def _may_be_clouds(data: Data, action: Moves) -> bool:
+    """Whether data that was read as batches may be a list of clouds of points."""
+    if not isinstance(data, list) or getattr(action, "copies", None) != 1:
+        return False
+    return all(map(_is_cloud, data))
 
 
 def as_samples(data: Data, action: Action) -> tuple[Data, Action]:
@@ -167,14 +254,14 @@ def pack_samples(data: Data, action: Moves, *, clouds: bool = False) -> tuple[Pa
     if isinstance(action, Action) and action.structure is not None:
         moves = places_of(action)
         packed, tree = pack_data(data, _fits(moves), clouds=clouds)
+        packed = replace(packed, layout=packed.layout.masked_like(action.structure))
         return packed, tree, action.with_structure(packed.layout)
     if isinstance(action, Mapping):
         moves = _checked_moves(action)
     else:
         element, _ = first_element(data)
-        element = (
-            element[0] if isinstance(element, tuple | list) and is_tree(element[0]) else element
-        )
+        if isinstance(element, tuple | list) and not is_named_tuple(element):
+            element = element[0]  # inputs with labels
         moves = {only_floating(element): action}
     packed, tree = pack_data(data, _fits(moves), clouds=clouds)
     paths = dict(zip(packed.reader.paths, moves.values(), strict=True))
@@ -199,7 +286,7 @@ def is_structured(data: Data, action: Moves) -> bool:
     element = data[0] if isinstance(data, list | tuple) and data else None
     if isinstance(element, tuple | list) and element and not hasattr(element, "_fields"):
         element = element[0]
-    if isinstance(element, Tensor):
+    if isinstance(element, Tensor | np.ndarray):
         return ragged and element.ndim < 3
     return element is not None and is_tree(element)
 
@@ -228,20 +315,29 @@ def _check(action: Action, shape: tuple[int, ...]) -> None:
 
 
 def _different_sizes(packed: Packed) -> Float[Tensor, "k D"]:
-    """A few samples, of different sizes as far as possible."""
-    batches = Batches(packed, LOOKED_AT if packed.indexed else None)
+    """A few samples, of different sizes as far as possible; data that is sorted by size is read on until there are two."""
+    layout, points = packed.layout, packed.layout.point_leaf
+    ragged = [leaf for leaf in layout.leaves if leaf.ragged is not None]
+    ragged.sort(key=lambda leaf: leaf is not points)  # the number of points first
+    first: dict[tuple[int, ...], Tensor] = {}
+    others: list[Tensor] = []
+    # What the model does not take may hold NaN; the pass reads the rest and checks it.
+    batches, seen = Batches(packed, LOOKED_AT if packed.indexed else None, finite=False), 0
     with closing(iter(batches)) as iterator:
-        rows = next(iterator)[:LOOKED_AT]
-    ragged = [leaf for leaf in packed.layout.leaves if leaf.ragged is not None]
-    if not ragged:
-        return rows[:TRIED]
-    sizes = torch.stack([packed.layout.counts(rows, leaf) for leaf in ragged], dim=1).tolist()
-    first: dict[tuple[int, ...], int] = {}
-    for place_, size in enumerate(sizes):
-        first.setdefault(tuple(size), place_)
-    places = list(first.values())
-    places += [i for i in range(len(rows)) if i not in places]
-    return rows[sorted(places[:TRIED])]
+        for rows in iterator:
+            counts = [layout.counts(rows, leaf).tolist() for leaf in ragged]
+            for place_, row in enumerate(rows):
+                size = tuple(count[place_] for count in counts)
+                if size not in first and len(first) < LOOKED_AT:
+                    first[size] = row
+                elif len(others) < TRIED:
+                    others.append(row)
+            seen += len(rows)
+            if seen >= LOOKED_AT and (not ragged or len({size[0] for size in first}) > 1):
+                break
+    largest = max(first)  # differs from the first in the number of points, if any does
+    ordered = [first.pop(largest), *first.values(), *others]
+    return torch.stack(ordered[:TRIED])
 
 
 def _notes(packed: Packed, words: str, unused: tuple[str, ...]) -> Iterable[Remark]:

@@ -67,6 +67,7 @@ class Batches:
         stop: position after the last sample; None for all.
         stride: `(i, n)` yields every n-th batch from batch i on, for data that can only be read in
             order.
+        finite: whether NaN and infinity are errors.
     """
 
     source: Any
@@ -76,6 +77,7 @@ class Batches:
     start: int = 0
     stop: int | None = None
     stride: tuple[int, int] = (0, 1)
+    finite: bool = True
 
     @property
     def packed(self) -> bool:
@@ -180,7 +182,9 @@ class Batches:
                     continue
                 batch = self._moved(batch)
                 # One reduction in the usual case; the exact search only on suspicion.
-                check.submit(torch.isfinite(batch.sum()), partial(check_finite, batch, first))
+                if self.finite:
+                    found = partial(check_finite, batch, first, self._leaf_at)
+                    check.submit(torch.isfinite(batch.sum()), found)
                 if is_first:  # the model is probed on it
                     check.resolve()
                 is_first = False
@@ -191,6 +195,13 @@ class Batches:
             raise no_samples(self.source.data if self.packed else self.source)
         if on_end is not None:
             on_end(first)
+
+    def _leaf_at(self, column: int) -> str | None:
+        """The tensor of a structured sample in which a number of its row is; None for plain samples."""
+        if not self.packed:
+            return None
+        found = (leaf.path for leaf in self.source.layout.leaves if column < leaf.stop)
+        return next(found, None)
 
     def _moved(self, batch: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """The batch in the dtype and on the device of the model, without waiting for a GPU."""

@@ -1,6 +1,6 @@
 """One batch of the user's data as a tensor of real numbers, or an error that says what it is instead."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from liegg._utils.errors import (
     EmptyDataError,
     NonFiniteError,
     OneShotDataError,
+    RaggedDataError,
     ShapeError,
     TreeDataError,
 )
@@ -134,22 +135,40 @@ def _wrong_dtype(dtype: np.dtype | torch.dtype) -> DtypeError:
     )
 
 
-def ragged(index: int, shape: tuple[int, ...], before: tuple[int, ...]) -> ShapeError:
+def ragged(index: int, shape: tuple[int, ...], before: tuple[int, ...]) -> RaggedDataError:
     """The error for a sample of another shape than those before it."""
-    return ShapeError(
+    clouds = len(shape) == len(before) > 1 and shape[1:] == before[1:]
+    advice = " For clouds of any number of points pass copies=None, for example liegg.Affine(3, copies=None)."
+    return RaggedDataError(
         f"sample {index} has shape {shape}, the samples before it {before}. "
-        "All samples must have one shape: pad or resample them first."
+        f"All samples must have one shape: pad or resample them first.{advice if clouds else ''}"
     )
 
 
-def check_finite(batch: Float[Tensor, "b ..."], first: int) -> None:
-    """Raise `NonFiniteError` naming the first sample with NaN or infinity."""
+def check_finite(
+    batch: Float[Tensor, "b ..."],
+    first: int,
+    leaf_at: Callable[[int], str | None] = lambda column: None,
+) -> None:
+    """Raise `NonFiniteError` naming the first sample with NaN or infinity.
+
+    Args:
+        batch: the samples.
+        first: number of the first one.
+        leaf_at: the tensor of a structured sample in which a number of its row is; None for plain samples.
+    """
     if (index := first_nonfinite(batch)) is not None:
         kind = (
             "NaN"
             if bool(batch[index].isnan().any())
             else f"a value that is infinite in {batch.dtype}"
         )
+        leaf = leaf_at(int((~torch.isfinite(batch[index].flatten())).int().argmax()))
+        if leaf:
+            raise NonFiniteError(
+                f"{leaf!r} of sample {first + index} holds {kind}. Put a number there, for padding data[{leaf!r}] = "
+                f"data[{leaf!r}].nan_to_num(); or leave out the sample, or the tensor if the model does not use it."
+            )
         raise NonFiniteError(
             f"sample {first + index} holds {kind}. Remove it, for example "
             "data[data.isfinite().flatten(1).all(1)]."

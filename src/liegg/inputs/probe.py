@@ -20,6 +20,7 @@ from liegg._utils.errors import (
     NotDifferentiableError,
     RandomModelError,
     ShapeError,
+    own_gradient_advice,
 )
 from liegg._utils.precision import coarsest, record_dtypes
 from liegg.inputs.batches import evenly_spaced
@@ -224,11 +225,13 @@ def call(function: Callable[[Tensor], Any], x: Tensor, *, copy: bool = True) -> 
     except torch.OutOfMemoryError:
         raise  # explained as such by `explain_out_of_memory`
     except Exception as error:
+        length = (
+            " It must accept a batch of any length; an exported program needs a dynamic batch axis (dynamic_shapes="
+            "{'x': {0: torch.export.Dim('batch')}}), a function of one sample torch.func.vmap(f)."
+        )
         raise ModelError(
             f"the model failed on a batch of shape {tuple(x.shape)}, dtype {x.dtype}: "
-            f"{type(error).__name__}: {error}. It must accept a batch of any length; an exported "
-            "program needs a dynamic batch axis (dynamic_shapes="
-            "{'x': {0: torch.export.Dim('batch')}}), a function of one sample torch.func.vmap(f)."
+            f"{type(error).__name__}: {error}.{own_gradient_advice(error) or length}"
         ) from error
 
 

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 import liegg
-from liegg._utils.errors import ArgumentError, DataError, DtypeError, ShapeError
-from liegg.inputs.structure.elements import only_floating, reader_for, split_graphs
-from structures import Graph, joined, molecules
+from liegg._utils.errors import ArgumentError, DtypeError, ShapeError
+from liegg.inputs.structure.elements import only_floating, reader_for
+from structures import Graph
 
 POS = torch.ones(6, 3)
 
@@ -79,32 +79,6 @@ def test_tensors_of_different_lengths_are_named():
     data = {"pos": torch.ones(9, 3), "vel": torch.ones(10, 3)}
     with pytest.raises(ShapeError, match="'pos' has 9 entries along the first axis, 'vel' has 10"):
         reader_for(data, {"pos": lambda shape: None}, complete=True)
-
-
-def test_joined_graphs_are_split_as_they_were():
-    samples = molecules(5)
-    parts = split_graphs(joined(samples) | {"energy": torch.arange(5.0)})
-    for sample, part in zip(samples, parts, strict=True):
-        assert all(torch.equal(part[key], leaf) for key, leaf in sample.items())
-    assert [float(part["energy"]) for part in parts] == [0, 1, 2, 3, 4]
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "text"),
-    [
-        ({"batch": torch.tensor([0, 1, 0])}, DataError, "'batch' is not in ascending order"),
-        ({"batch": torch.tensor([0, 0, 2])}, ShapeError, "graph 1 of 'batch' has no nodes"),
-        ({"y": torch.ones(7)}, ShapeError, r"'y' has shape \(7,\)"),
-        (
-            {"edge_index": torch.tensor([[2, 0], [2, 1]])},
-            DataError,
-            "edges of different graphs are mixed",
-        ),
-    ],
-)
-def test_graphs_that_cannot_be_split(change, error, text):
-    with pytest.raises(error, match=text):
-        split_graphs({"pos": torch.ones(3, 3), "batch": torch.tensor([0, 0, 1])} | change)
 
 
 def test_the_only_floating_tensor_moves():

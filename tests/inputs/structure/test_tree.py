@@ -1,6 +1,7 @@
 """Containers of every kind come back with other contents, and paths are found."""
 
 import collections
+import sys
 import types
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -107,6 +108,29 @@ def test_a_plain_array_has_no_paths():
 def test_places_of_tuples_are_paths():
     assert find((X, [X, X]), "1.0") == "1.0"
     assert find((X, X), 1) == "1"
+    assert find({"a": {"b": X}}, ("a", "b")) == "a.b"
+
+
+class LazyTable(TensorTable):
+    """Like a lazy stack of TensorDicts, which cannot be made from its contents."""
+
+    tensordicts = ()
+
+    def __init__(self, values: Any) -> None:
+        dict.__init__(self, values)
+        self.batch_size = (2,)
+
+
+def test_tensordicts_that_are_lazy_or_have_two_axes(monkeypatch):
+    library = types.ModuleType("library")
+    monkeypatch.setattr(library, "TensorDict", TensorTable, raising=False)
+    monkeypatch.setitem(sys.modules, "library", library)
+    monkeypatch.setattr(LazyTable, "__module__", "library.lazy")
+    other = rebuild(LazyTable({"pos": X}), {"pos": X[:1]}, 1)
+    assert type(other) is TensorTable
+    both = TensorTable({"pos": X}, batch_size=(2, 3))
+    assert [*rebuild(both, {"pos": X[:1]}, 1).batch_size] == [1, 3]
+    assert [*rebuild(both, {"pos": X[:1, :2]}, 1).batch_size] == [1], "another number of points"
 
 
 def test_graphs_with_several_kinds_of_nodes_are_refused():

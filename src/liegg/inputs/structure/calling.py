@@ -9,12 +9,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from liegg._utils.errors import LieggError, ModelError, one_line
+from liegg._utils.errors import LieggError, ModelError, one_line, own_gradient_advice
 from liegg._utils.unwrap_compiled import original
-from liegg.inputs.structure.elements import BATCH, MASK, POINTER
+from liegg.inputs.structure.elements import MASK
 from liegg.inputs.structure.entry import Convention, Custom, batch_like
+from liegg.inputs.structure.graphs import BATCH, POINTER
 from liegg.inputs.structure.packed import Packed
-from liegg.inputs.structure.tree import branches, is_graph, leaves
+from liegg.inputs.structure.tree import branches, is_graph, is_tensordict, leaves
 from liegg.inputs.structure.unpack import MODES
 
 WHOLE = ("batch", "data", "graph", "inputs", "sample")
@@ -50,6 +51,7 @@ def convention_for(
     """
     layout, dtype = packed.layout, _float_dtype(model)
     tried: list[str] = []
+    advice = ""
     for mode in _modes(packed, tree, model, call):
         like = batch_like(tree) if mode == "joined" else tree
         styles = [("tree", ())] if call is not None else styles_of(model, like, mode)
@@ -64,14 +66,18 @@ def convention_for(
                 tried.append(f"{convention.words()}: {error}")
             except Exception as error:
                 tried.append(f"{convention.words()}: {one_line(error)}")
+                advice = advice or own_gradient_advice(error)
     name = getattr(model, "__name__", type(model).__name__)
     different = list(dict.fromkeys(tried))
     more = f"; and {len(different) - LISTED_WAYS} more ways" if len(different) > LISTED_WAYS else ""
     listed = "; ".join(different[:LISTED_WAYS]) + more
     paths = ", ".join(repr(leaf.path) for leaf in layout.leaves)
     raise ModelError(
-        f"{name} does not take samples with {paths}. Tried {listed}. Say how it is called, for example "
-        "call=lambda model, batch: model(batch['z'], batch['pos'])."
+        f"{name} does not take samples with {paths}. Tried {listed}."
+        + (
+            advice
+            or " Say how it is called, for example call=lambda model, batch: model(batch['z'], batch['pos'])."
+        )
     )
 
 
@@ -133,13 +139,15 @@ def styles_of(model: Any, tree: Any, mode: str = "stacked") -> list[tuple[str, t
     parameters = [p for p in _parameters(model) if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     required = [p.name for p in parameters if p.default is p.empty]
     inside = branches(tree)
+    with_batch = mode == "joined" and BATCH in {p.name for p in _parameters(model)}
+    numbered = (BATCH,) if with_batch else ()
     if inside is None:  # a bare tensor
-        return [("places", ())] if mode == "padded" else [("tree", ())]
+        return [("places", numbered)] if mode == "padded" or numbered else [("tree", ())]
     added = {"joined": {BATCH, POINTER}, "padded": {MASK}}.get(mode, set())
     known = {*inside, *added}
     if isinstance(tree, tuple | list) and not hasattr(tree, "_fields"):
         several = len(required) > 1 or not _parameters(model)
-        order = [("places", ()), ("tree", ())]
+        order = [("places", numbered), ("tree", ())]
         return order if several else order[::-1]
     names = tuple(
         p.name
@@ -147,12 +155,12 @@ def styles_of(model: Any, tree: Any, mode: str = "stacked") -> list[tuple[str, t
         if p.kind is not p.POSITIONAL_ONLY
         and (p.name in known or (MASK in p.name and MASK in added))
     )
+    if any(p.kind is p.VAR_KEYWORD for p in _parameters(model)):  # it takes everything by name
+        everything = (*inside, BATCH) if BATCH in added else tuple(inside)
+        names += tuple(name for name in everything if name not in names)
     complete = len(required) == 1 and required[0] in WHOLE
+    complete |= is_tensordict(tree) and hasattr(original(model), "in_keys")  # its own module
     fits = bool(names) and set(required) <= set(names) and not complete
-    takes_all = any(p.kind is p.VAR_KEYWORD for p in _parameters(model))
-    if not required and takes_all and set(inside) <= set(map(str, inside)):
-        names = names or tuple(inside)
-        fits = fits or bool(names)
     if fits:
         return [("names", names), ("tree", ())]
     second = [("names", names)] if names and set(required) <= set(names) else []

@@ -8,19 +8,17 @@ import torch
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, DataError, DtypeError, ShapeError
+from liegg.inputs.structure.graphs import BATCH, numbers_nodes, split_graphs
 from liegg.inputs.structure.layout import Chunk
-from liegg.inputs.structure.tree import describe, find, is_graph, leaves, tensors
+from liegg.inputs.structure.tree import as_path, describe, find, is_graph, leaves, tensors
 
 Fit = Callable[[tuple[int, ...]], None]
 """Raises `ShapeError` unless an action can move a sample of this shape."""
 
 Kind = Literal["sample", "batch", "graphs"]
 
-BATCH, POINTER = "batch", "ptr"
-"""Leaves of joined graphs: the graph of every node, and where each graph begins."""
-
-MASK, PADDING = "mask", "pad"
-"""Part of the name of a leaf that says which points exist, and of one that is true for padding instead."""
+MASK = "mask"
+"""Part of the name of an argument that takes the mask of padded clouds."""
 
 
 @dataclass(frozen=True)
@@ -157,82 +155,12 @@ def joined_samples(samples: Sequence[Mapping[str, Tensor]]) -> dict[str, list[Te
     return {path: [sample[path] for sample in samples] for path in paths}
 
 
-def split_graphs(tree: Any) -> list[Any]:
-    """The graphs of a batch in which they are joined: as PyG splits them, or by the `batch` vector."""
-    if is_graph(tree) and hasattr(tree, "to_data_list") and hasattr(tree, "_slice_dict"):
-        return list(tree.to_data_list())
-    found = tensors(tree)
-    batch = found[BATCH]
-    if bool((batch.diff() < 0).any()):
-        raise DataError(
-            "'batch' is not in ascending order: nodes of a graph must follow each other. Sort them."
-        )
-    graphs = int(batch.max()) + 1
-    nodes = torch.bincount(batch, minlength=graphs)
-    if bool((nodes == 0).any()):
-        empty = int((nodes == 0).nonzero()[0])
-        raise ShapeError(
-            f"graph {empty} of 'batch' has no nodes: an empty graph has nothing to move. Remove it."
-        )
-    starts = nodes.cumsum(0) - nodes
-    edges = _edges_per_graph(found, batch, graphs)
-    parts: dict[str, list[Tensor]] = {}
-    for path, leaf in found.items():
-        if path in (BATCH, POINTER):
-            continue
-        if indexes_points(path, leaf):
-            pieces = leaf.split(edges or [], dim=-1)
-            parts[path] = [piece - start for piece, start in zip(pieces, starts, strict=True)]
-        elif _counts_edges(path, leaf, edges):
-            parts[path] = list(leaf.split(edges or []))
-        elif leaf.ndim and len(leaf) == len(batch):
-            parts[path] = list(leaf.split(nodes.tolist()))
-        elif leaf.ndim and len(leaf) == graphs:
-            parts[path] = list(leaf.split(1))
-        else:
-            raise ShapeError(
-                f"{path!r} has shape {tuple(leaf.shape)}; expected one entry per node ({len(batch)}), per graph "
-                f"({graphs}) or per edge along the first axis."
-            )
-    return [{path: pieces[i] for path, pieces in parts.items()} for i in range(graphs)]
-
-
-def indexes_points(path: str, leaf: Tensor) -> bool:
-    """Whether the values of a leaf number the points of a graph, as PyG decides it: by its name."""
-    name = path.rpartition(".")[2]
-    return ("index" in name or name == "face") and not leaf.is_floating_point() and leaf.ndim > 0
-
-
-def _edges_per_graph(found: Mapping[str, Tensor], batch: Tensor, graphs: int) -> list[int] | None:
-    """Edges of every graph; None if there are no edges."""
-    index = next((leaf for path, leaf in found.items() if indexes_points(path, leaf)), None)
-    if index is None:
-        return None
-    owner = batch[index.reshape(-1, index.shape[-1])[0]]
-    if bool((owner.diff() < 0).any()):
-        raise DataError(
-            "edges of different graphs are mixed: those of a graph must follow each other, in the order of "
-            "'batch'. Sort them."
-        )
-    return torch.bincount(owner, minlength=graphs).tolist()
-
-
-def _counts_edges(path: str, leaf: Tensor, edges: list[int] | None) -> bool:
-    """Whether a leaf has one entry per edge."""
-    return (
-        edges is not None
-        and leaf.ndim > 0
-        and len(leaf) == sum(edges)
-        and path.rpartition(".")[2].startswith("edge")
-    )
-
-
 def _is_labelled(element: Any, moves: Mapping[Any, Fit]) -> bool:
     """Whether an element is a tree with labels, as Datasets give them: the paths are inside its first entry."""
     if not isinstance(element, tuple | list) or hasattr(element, "_fields") or not element:
         return False
     inside, outside = dict(leaves(element[0])), dict(leaves(element))
-    return all(str(path) in inside and str(path) not in outside for path in moves)
+    return all(path in inside and path not in outside for path in map(as_path, moves))
 
 
 def _check_real(path: str, dtype: torch.dtype) -> None:
@@ -256,7 +184,8 @@ def _kind(
     if leaf.is_nested:
         return "batch"
     if batch is not None and batch.ndim == 1 and not batch.is_floating_point():
-        if len(batch) != len(leaf):
+        edges = {one.shape[-1] for name, one in found.items() if numbers_nodes(tree, name, one)}
+        if len(leaf) not in (len(batch), *edges):
             raise ShapeError(
                 f"'batch' has {len(batch)} entries and {path!r} has shape {tuple(leaf.shape)}; expected one graph "
                 "number per node."

@@ -12,9 +12,10 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from liegg._utils.diagnoses import Remark
-from liegg.inputs.structure.elements import BATCH, MASK, POINTER
+from liegg.inputs.structure.elements import MASK
+from liegg.inputs.structure.graphs import BATCH, POINTER
 from liegg.inputs.structure.layout import Layout
-from liegg.inputs.structure.tree import branches, is_graph, leaves, rebuild
+from liegg.inputs.structure.tree import branches, is_graph, is_tensordict, leaves, rebuild
 from liegg.inputs.structure.unpack import MODES, Call, fold
 
 Custom = Callable[[Any, Any], Any]
@@ -30,7 +31,7 @@ class Convention:
         tree: the tree that batches look like.
         mode: how samples are put together, a key of `MODES`.
         style: `"tree"` for `model(batch)`, `"places"` for `model(*batch)`, `"names"` for `model(**batch)`.
-        names: arguments by keyword, for that style.
+        names: arguments by keyword, for that style; for `"places"` those that follow.
         custom: the user's own function of the model and a batch; None for the styles above.
         dtype: floating point type of the model; None for that of the data.
         notes: remarks on how samples and model were taken.
@@ -70,8 +71,11 @@ class Convention:
             called = "call(model, batch)"
         elif self.style == "names":
             called = f"model({', '.join(f'{name}=...' for name in self.names)})"
+        elif self.style == "places":
+            added = "".join(f", {name}=..." for name in self.names)
+            called = f"model(*inputs{added})" if added else "model(*batch)"
         else:
-            called = "model(*batch)" if self.style == "places" else "model(batch)"
+            called = "model(batch)"
         together = {
             "joined": ", graphs joined to one",
             "single": ", one sample at a time",
@@ -122,8 +126,12 @@ class Convention:
             return model(**{name: given[name if name in given else MASK] for name in self.names})
         if self.style == "places":
             parts = list((branches(batch) or {"": batch}).values())
-            return model(*parts, *([call.leaves[MASK]] if self.mode == "padded" else []))
-        return model(batch)
+            parts += [call.leaves[MASK]] if self.mode == "padded" else []
+            return model(*parts, **{name: call.leaves[name] for name in self.names})
+        returned = model(batch)
+        if is_tensordict(returned) and hasattr(model, "out_keys"):  # it holds the inputs too
+            return returned.select(*model.out_keys)
+        return returned
 
     def batch(self, call: Call) -> Any:
         """The tree that the model takes."""

@@ -105,10 +105,21 @@ class Layout:
 
     def without(self, paths: Collection[str]) -> "Layout":
         """The layout without some of the leaves that stay."""
-        kept = [leaf for leaf in self.leaves if leaf.moved or leaf.path not in paths]
+        needed = {self.points, *(leaf.path for leaf in self.moved)}
+        kept = [leaf for leaf in self.leaves if leaf.path in needed or leaf.path not in paths]
         masks = {leaf.path for leaf in kept}
         shown = [leaf if leaf.mask in masks else replace(leaf, mask="") for leaf in kept]
         return Layout.of(shown, self.points)
+
+    def masked_like(self, other: "Layout") -> "Layout":
+        """The layout with the masks that the leaves of another one have."""
+        masks = {leaf.path: (leaf.mask, leaf.padding) for leaf in other.leaves if leaf.mask}
+        shown = []
+        for leaf in self.leaves:
+            mask, padding = masks.get(leaf.path, ("", False))
+            known = mask in self.by_path
+            shown.append(replace(leaf, mask=mask, padding=padding) if known else leaf)
+        return replace(self, leaves=tuple(shown))
 
     def __deepcopy__(self, memo: Any) -> "Layout":
         return self
@@ -163,7 +174,7 @@ class Layout:
             places = torch.arange(leaf.shape[0], device=x.device)
             present = places < self.counts(x, leaf)[:, None]
         if leaf.mask:
-            mask = self.values(x, self.by_path[leaf.mask]).detach() > 0.5
+            mask = self.values(x, self.by_path[leaf.mask]).detach().flatten(1) > 0.5
             mask = ~mask if leaf.padding else mask
             present = mask if present is None else present & mask
         return present

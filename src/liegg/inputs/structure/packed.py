@@ -9,17 +9,10 @@ from torch import Tensor
 
 from liegg._utils.errors import DataError, ShapeError
 from liegg.inputs.checked_batch import check_reiterable, is_map_style, no_samples
-from liegg.inputs.structure.elements import (
-    MASK,
-    PADDING,
-    Fit,
-    Reader,
-    indexes_points,
-    joined_samples,
-    reader_for,
-)
+from liegg.inputs.structure.elements import Fit, Reader, joined_samples, reader_for
+from liegg.inputs.structure.graphs import node_leaf, numbers_nodes
 from liegg.inputs.structure.layout import Chunk, Layout, Leaf
-from liegg.inputs.structure.tree import is_graph, is_numeric, is_tree, leaves
+from liegg.inputs.structure.tree import as_path, is_graph, is_numeric, is_tree, leaves, tensors
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +88,7 @@ def first_element(data: Any, paths: Iterable[Any] = ()) -> tuple[Any, bool]:
         DataError: data that cannot be read again, or is empty.
     """
     check_reiterable(data)
-    if isinstance(data, Tensor) or is_tree(data) or _is_sample(data, tuple(map(str, paths))):
+    if isinstance(data, Tensor) or is_tree(data) or _is_sample(data, tuple(map(as_path, paths))):
         return data, True
     if not isinstance(data, Iterable) and not _is_indexed(data):
         raise DataError(
@@ -123,11 +116,12 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
     for number, one in enumerate(chunks):
         _note_shapes(shapes, one, number)
     tree = reader.tree(element)
+    points = reader.paths[0] if first[reader.paths[0]][0].ndim > 1 else None
+    if points is not None and reader.kind != "batch":
+        points = node_leaf(tree, reader.paths)
     layout = Layout.of(
-        [_leaf(path, values, shapes[path], reader, tree) for path, values in first.items()],
-        points=reader.paths[0] if first[reader.paths[0]][0].ndim > 1 else None,
+        [_leaf(path, values, shapes[path], reader, tree) for path, values in first.items()], points
     )
-    layout = replace(layout, leaves=tuple(_with_mask(leaf, layout) for leaf in layout.leaves))
     return Packed(data, reader, layout, first if complete else None), tree
 
 
@@ -188,7 +182,7 @@ def _leaf(
 
 def _join(path: str, one: Tensor, reader: Reader, tree: Any) -> tuple[int | None, bool]:
     """Axis along which samples are joined to one graph, and whether values number points."""
-    indexes = indexes_points(path, one)
+    indexes = numbers_nodes(tree, path, tensors(tree)[path])
     axis: int | None = one.ndim - 1 if indexes and one.ndim > 1 else 0
     if is_graph(tree) and "." not in path:
         axis = tree.__cat_dim__(path, one)
@@ -196,31 +190,6 @@ def _join(path: str, one: Tensor, reader: Reader, tree: Any) -> tuple[int | None
     if axis is None or one.ndim == 0:
         return None, indexes
     return axis % one.ndim, indexes
-
-
-def _with_mask(leaf: Leaf, layout: Layout) -> Leaf:
-    """A leaf that is moved, with the mask of its points.
-
-    Raises:
-        ShapeError: there is a mask for another number of points.
-    """
-    if not leaf.moved or len(leaf.shape) < 2:
-        return leaf
-    parent = leaf.path.rpartition(".")[0]
-    for mask in layout.held:
-        above, _, name = mask.path.rpartition(".")
-        unnamed = name.isdigit() and mask.dtype == "bool" and mask.shape == leaf.shape[:1]
-        if above != parent or not (MASK in name.lower() or unnamed):
-            continue
-        if len(mask.shape) != 1 or mask.floating:
-            continue
-        if mask.shape[0] != leaf.shape[0] or (mask.ragged is None) != (leaf.ragged is None):
-            raise ShapeError(
-                f"the mask {mask.path!r} has shape {mask.shape} in a sample, and {leaf.path!r} has {leaf.shape}; expected "
-                f"one entry per point, {leaf.shape[:1]}. Rename it if it is not a mask of these points."
-            )
-        return replace(leaf, mask=mask.path, padding=PADDING in name.lower())
-    return leaf
 
 
 def _is_indexed(data: Any) -> bool:

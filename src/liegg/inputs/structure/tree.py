@@ -6,6 +6,7 @@ what they can do; none of these libraries is imported.
 
 import copy
 import dataclasses
+import sys
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -27,6 +28,11 @@ def is_graph(value: Any) -> bool:
     False
     """
     return hasattr(value, "stores") and hasattr(value, "to_dict") and hasattr(value, "__cat_dim__")
+
+
+def is_tensordict(value: Any) -> bool:
+    """Whether a value is a TensorDict."""
+    return hasattr(value, "batch_size") and hasattr(value, "batch_dims")
 
 
 def is_named_tuple(value: Any) -> bool:
@@ -140,8 +146,8 @@ def rebuild(tree: Any, values: Mapping[str, Any], batch: int, path: str = "") ->
                 other, key, part
             )
         return other
-    if hasattr(tree, "batch_size") and hasattr(tree, "batch_dims"):  # a TensorDict
-        return type(tree)(parts, batch_size=[batch])
+    if is_tensordict(tree):
+        return _tensordict(tree, parts, batch)
     keys = dict(zip(parts, tree, strict=True))  # keys need not be texts
     plain = {keys[key]: part for key, part in parts.items()}
     if type(tree) is dict:
@@ -154,12 +160,32 @@ def rebuild(tree: Any, values: Mapping[str, Any], batch: int, path: str = "") ->
     return other
 
 
+def _tensordict(tree: Any, parts: Mapping[str, Any], batch: int) -> Any:
+    """A TensorDict with other contents; a lazy stack becomes one that is not lazy."""
+    kind = type(tree)
+    if hasattr(tree, "tensordicts"):
+        kind = getattr(sys.modules[kind.__module__.partition(".")[0]], "TensorDict", kind)
+    further = tuple(tree.batch_size[1:])
+    shapes = [tuple(leaf.shape[1:]) for leaf in parts.values() if hasattr(leaf, "shape")]
+    kept = further if all(shape[: len(further)] == further for shape in shapes) else ()
+    return kind(dict(parts), batch_size=[batch, *kept])
+
+
+def as_path(path: Any) -> str:
+    """A path as `leaves` writes it, from a key, a place, or a tuple of them as TensorDicts have it.
+
+    >>> as_path(("atoms", "pos")), as_path(1)
+    ('atoms.pos', '1')
+    """
+    return ".".join(map(str, path)) if isinstance(path, tuple) else str(path)
+
+
 def find(tree: Any, path: Any) -> str:
     """The path of one tensor in a tree, as `leaves` writes it.
 
     Args:
         tree: a sample or a batch.
-        path: a key, a place, or several of them joined by dots.
+        path: a key, a place, or several of them in a tuple or joined by dots.
 
     Raises:
         ArgumentError: there is no such path, or no tensor there; the message lists those that there are.
@@ -168,7 +194,7 @@ def find(tree: Any, path: Any) -> str:
         >>> find({"graph": {"pos": torch.ones(2)}}, "graph.pos")
         'graph.pos'
     """
-    text, all_leaves = str(path), dict(leaves(tree))
+    text, all_leaves = as_path(path), dict(leaves(tree))
     if text in all_leaves and is_numeric(all_leaves[text]):
         return text
     if "" in all_leaves:  # the tree is a leaf

@@ -7,7 +7,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ShapeError
-from liegg.inputs.structure.elements import BATCH, MASK, POINTER
+from liegg.inputs.structure.elements import MASK
+from liegg.inputs.structure.graphs import BATCH, POINTER
 from liegg.inputs.structure.layout import Layout, Leaf
 
 

@@ -1,0 +1,173 @@
+"""How models are called with structured samples: with everything that they take."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+import liegg
+from liegg._utils.errors import DataError, ModelError, NonFiniteError, ShapeError
+from structures import POSITIONS, CloudNet, clouds
+
+FAST: dict[str, Any] = {"controls": "none"}
+DRAW = torch.Generator().manual_seed(0)
+POS = torch.randn(100, 5, 3, generator=DRAW, dtype=torch.float64)
+FIELD = torch.randn(100, 3, generator=DRAW, dtype=torch.float64)
+
+
+def energy(pos):
+    return torch.exp(-(pos[:, :, None] - pos[:, None]).square().sum(-1)).sum((1, 2))
+
+
+def required(pos, **inputs):
+    return in_field(pos, inputs)
+
+
+def optional(pos=None, **inputs):
+    return in_field(pos, inputs)
+
+
+def everything(**inputs):
+    return in_field(inputs.pop("pos"), inputs)
+
+
+def in_field(pos, inputs):
+    e = energy(pos)
+    return e + (pos.mean(1) * inputs["field"]).sum(-1).sin() if "field" in inputs else e
+
+
+@pytest.mark.parametrize("model", [required, optional, everything])
+def test_a_model_of_any_keywords_gets_all_tensors(model):
+    sym = liegg.discover(model, {"pos": POS, "field": FIELD}, POSITIONS, **FAST)
+    assert sym.nullity == 0, "the field breaks all symmetries"
+    assert "field=..." in sym.notes[0]
+
+
+CLOUD = CloudNet().double()
+CLOUDS = clouds(30, 9)
+POINTS = liegg.Affine(3, copies=None)
+
+
+def with_batch(x, batch):
+    return torch.cat([CLOUD(x[batch == one][None]) for one in range(int(batch.max()) + 1)])
+
+
+class Clouds(Dataset):
+    def __len__(self):
+        return len(CLOUDS)
+
+    def __getitem__(self, place):
+        return CLOUDS[place]
+
+
+FORMS = {
+    "arrays": [one.numpy() for one in CLOUDS],
+    "with labels": [(one, torch.tensor(0)) for one in CLOUDS],
+    "arrays with labels": [(one.numpy(), 0) for one in CLOUDS],
+    "Dataset": Clouds(),
+    "loader of one": DataLoader(Clouds(), batch_size=1),
+    "loader of samples": DataLoader(Clouds(), batch_size=None),
+}
+
+
+@pytest.mark.parametrize("data", FORMS.values(), ids=FORMS)
+def test_clouds_in_every_container(data):
+    sym = liegg.discover(CLOUD, data, POINTS, **FAST)
+    assert (sym.name, sym.samples) == ("se(3)", 30)
+
+
+def test_a_function_of_points_and_the_number_of_their_cloud():
+    sym = liegg.discover(with_batch, CLOUDS, POINTS, **FAST)
+    assert (sym.name, sym.samples) == ("se(3)", 30)
+    assert "batch=...), graphs joined to one" in sym.notes[0]
+
+
+def test_clouds_that_were_read_as_something_else_are_named():
+    loader = DataLoader(Clouds(), batch_size=8, collate_fn=list)
+    with pytest.raises(ShapeError, match=r"lists of tensors.*loader.dataset"):
+        liegg.discover(CLOUD, loader, POINTS)
+    with pytest.raises(ModelError, match=r"each of its tensors is one sample.*copies=None"):
+        liegg.discover(lambda x: x.mean(2), CLOUDS, liegg.Affine(3))
+    with pytest.raises(ShapeError, match=r"one shape.*copies=None"):
+        liegg.discover(CLOUD, Clouds(), liegg.Affine(3, copies=3))
+
+
+def test_outputs_per_point_of_samples_sorted_by_size():
+    def per_point(x):
+        return torch.sin((x - x.mean(1, keepdim=True)).norm(dim=-1))
+
+    data = [POS[i % 100, :3] for i in range(70)] + [POS[i] for i in range(30)]
+    sym = liegg.discover(per_point, data, POINTS, **FAST)
+    assert (sym.nullity, sym.samples) == (6, 100)
+
+
+def own_gradient(x):
+    x.requires_grad_(True)
+    return -torch.autograd.grad(energy(x).sum(), x, create_graph=True)[0]
+
+
+def as_advised(x):
+    return -torch.func.grad(lambda x: energy(x).sum())(x)
+
+
+@pytest.mark.parametrize(
+    ("data", "action", "out"),
+    [
+        (POS, liegg.Affine(3, copies=5), liegg.Linear(3, copies=5)),
+        ({"x": POS}, {"x": liegg.Affine(3)}, liegg.Linear(3)),
+    ],
+)
+def test_a_model_that_takes_a_gradient_of_its_own(data, action, out):
+    """It is refused with code to write instead, and that code works."""
+    with pytest.raises(ModelError, match=r"gradient of its own.*torch\.func\.grad"):
+        liegg.discover(own_gradient, data, action, output_action=out)
+    sym = liegg.discover(as_advised, data, action, output_action=out, **FAST)
+    assert (sym.nullity, sym.name) == (6, "se(3)")
+
+
+class Table(dict):
+    """Like a TensorDict."""
+
+    batch_dims = 1
+
+    def __init__(self, values: Any, batch_size: Any) -> None:
+        super().__init__(values)
+        self.batch_size = batch_size
+
+    def select(self, *keys):
+        return Table({key: self[key] for key in keys}, self.batch_size)
+
+
+class TableModule(torch.nn.Module):
+    """Like a TensorDictModule: it adds its output to a TensorDict, and takes keywords too."""
+
+    in_keys, out_keys = ("pos",), ("energy",)
+
+    def forward(self, table=None, **inputs):
+        if table is None:
+            return energy(inputs["pos"])
+        return Table({**table, "energy": energy(table["pos"])}, table.batch_size)
+
+
+@pytest.mark.parametrize("output", ["energy", None])
+def test_a_module_of_tensordicts_returns_its_fields(output):
+    data = Table({"pos": POS, "field": FIELD}, [100])
+    sym = liegg.discover(TableModule(), data, {("pos",): liegg.Affine(3)}, output=output, **FAST)
+    assert (sym.nullity, sym.name) == (6, "se(3)")
+
+
+def test_numbers_that_are_not_finite():
+    label = torch.full((100,), torch.nan)
+    sym = liegg.discover(energy, {"pos": POS, "label": label}, POSITIONS, **FAST)
+    assert sym.name == "se(3)", "the model does not take the label"
+    holes = POS.clone()
+    holes[7, 3] = torch.nan
+    with pytest.raises(NonFiniteError, match=r"'pos' of sample 7 holds NaN.*nan_to_num"):
+        liegg.discover(energy, {"pos": holes}, POSITIONS)
+
+
+def test_a_tensor_called_batch_that_does_not_number_graphs():
+    data = {"x": FIELD, "batch": torch.arange(100) % 4}
+    with pytest.raises(DataError, match=r"not in ascending order.*another name"):
+        liegg.discover(lambda x, batch: x.norm(dim=1), data, {"x": liegg.Linear(3)})
