@@ -20,11 +20,12 @@ from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.actions.placed import place, places_of
 from liegg.inputs.batches import Batches, Data
+from liegg.inputs.foreign.trees import how_called, row_model
 from liegg.inputs.inner.rest import ACTIVATION, Rest
 from liegg.inputs.model import eval_view
-from liegg.inputs.structure.calling import TRIED, convention_for
+from liegg.inputs.structure.calling import TRIED
 from liegg.inputs.structure.elements import only_floating
-from liegg.inputs.structure.entry import Convention, Custom, entry
+from liegg.inputs.structure.entry import Convention, Custom
 from liegg.inputs.structure.packed import Packed, first_element, pack_data
 from liegg.inputs.structure.tree import is_tree
 from liegg.inputs.table import is_table
@@ -84,7 +85,7 @@ def as_inputs(
                     "lambda x: model(x)."
                 )
             return Inputs(model, data, action)  # pyright: ignore[reportArgumentType]
-        packed, convention, action = _called(model, data, action, call)
+        called, packed, convention, action = _called(model, data, action, call)
     unused = convention.unused()
     notes = tuple(_notes(packed, convention.words(), unused))
     if isinstance(model, Rest):
@@ -94,13 +95,13 @@ def as_inputs(
     layout = packed.layout.without(unused)
     convention = replace(convention, layout=layout, notes=notes)
     packed = replace(packed, layout=layout)
-    return Inputs(entry(model, convention), packed, action.with_structure(layout))
+    return Inputs(row_model(called, convention), packed, action.with_structure(layout))
 
 
 def _called(
     model: Any, data: Data, action: Moves, call: Custom | None
-) -> tuple[Packed, Convention, Action]:
-    """Data as rows, how the model is called, and the action on rows.
+) -> tuple[Any, Packed, Convention, Action]:
+    """The model as it is called, data as rows, how it is called, and the action on rows.
 
     Vectors along the first axis are samples, unless the model takes no batch of these but clouds of them.
     """
@@ -113,8 +114,10 @@ def _called(
         with torch.inference_mode(False), differentiable_attention(), eval_view(model) as function:
             rows = rows if function.device is None else rows.to(function.device)
             try:
-                found = convention_for(function.function, packed, tree, call=call, rows=rows)
-                return packed, found, on_rows
+                called, how = how_called(
+                    model, function.function, packed, tree, call=call, rows=rows
+                )
+                return called, packed, how, on_rows
             except ModelError as error:
                 problem = error
         if packed.reader.kind != "batch":

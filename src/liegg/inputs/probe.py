@@ -221,8 +221,8 @@ def call(function: Callable[[Tensor], Any], x: Tensor, *, copy: bool = True) -> 
     """What a model returns for a batch; raise `ModelError` if it fails."""
     try:
         return function(x.clone() if copy else x)
-    except torch.OutOfMemoryError:
-        raise  # explained as such by `explain_out_of_memory`
+    except (torch.OutOfMemoryError, ModelError):
+        raise  # explained by `explain_out_of_memory`, or already
     except Exception as error:
         raise ModelError(
             f"the model failed on a batch of shape {tuple(x.shape)}, dtype {x.dtype}: "
