@@ -130,7 +130,7 @@ def test_every_local_link_and_image_exists() -> None:
 
 
 def test_test_folders_mirror_the_source() -> None:
-    own = {"gpu", "recorded", "reliability"}  # tests that look at many folders at once
+    own = {"browser", "gpu", "recorded", "reliability"}  # tests that look at many folders at once
     folders = {path.parent.relative_to(ROOT / "tests") for path in (ROOT / "tests").rglob("test_*")}
     missing = [
         str(folder)

@@ -51,7 +51,7 @@ def test_every_threshold_is_compared(name):
         ({"run": liegg.Run(batch_size=3)}, "run.batch_size: null and 3"),
         ({"run": liegg.Run(route="vjp")}, 'run.route: "auto" and "vjp"'),
         ({"run": liegg.Run(control_draws=3)}, "run.control_draws: null and 3"),
-        ({"run": liegg.Run(seed=1)}, "run.seed: 0 and 1"),
+        ({"run": liegg.Run(seed=1)}, "seed: 0 and 1"),
         ({"outputs": 2}, 'outputs: "each" and 2'),
         ({"action": liegg.Affine(3)}, "action: "),
         ({"output_action": liegg.Linear(3)}, "output_action: null and "),

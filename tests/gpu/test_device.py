@@ -158,12 +158,13 @@ def synchronisations(model, batches, **options) -> int:
 
 
 @pytest.mark.parametrize("controls", ["random", "none"])
-def test_the_host_waits_at_most_once_per_batch(controls, cuda, enter):
-    """Forty more batches cost at most forty more waits that torch can see."""
+def test_the_host_waits_at_most_twice_per_batch(controls, cuda, enter):
+    """Forty more batches cost at most eighty more waits that torch can see: for the hashes of the samples, and for those that
+    enter the sketch of the data, which are rarer the more samples there were."""
     model, x = mlp(4, 32, 3, dtype=torch.float32).to(cuda), normal(6000, 4).float().to(cuda)
     few, many = (
         synchronisations(model, list(x[: 100 * count].split(100)), controls=controls)
         for count in (20, 60)
     )
     enter(synchronisations_of_20_batches=few, synchronisations_of_60_batches=many)
-    assert many - few <= 40
+    assert many - few <= (80 if controls == "random" else 0)

@@ -216,7 +216,7 @@ def scenes(rank: int, folder: Path) -> dict:
         "rounding": said(rounding),
         "parallel": said(parallel),
         "argument": said(
-            lambda: liegg.discover(mlp(3, 8, 2), x, action, run=liegg.Run(seed=-rank))
+            lambda: liegg.discover(mlp(3, 8, 2), x, action, target="most" if rank else None)
         ),
         "unwritten": [
             str(note)
@@ -228,7 +228,7 @@ def scenes(rank: int, folder: Path) -> dict:
         found[name] = said(
             lambda options=options: liegg.discover(mlp(3, 8, 2), x, action, **options)
         )
-    for where in ("discover.calibrate", "discover.verify", "analyse.probed"):
+    for where in ("reinitialised.calibrate", "discover.verify", "analyse.probed"):
         found[where.split(".")[1]] = said(failing(f"liegg.discovery.{where}"))
     found["merge"] = said(failing("liegg.polarization.distributed.merge"))
     return found
@@ -404,7 +404,9 @@ def test_a_model_wrapped_for_parallel_training_is_read_without_its_wrapper(many)
 @pytest.mark.parametrize("scene", ["argument", "probed", "calibrate", "verify"])
 def test_an_error_anywhere_is_told_to_the_others(many, scene):
     own = (
-        "ArgumentError: seed=-1: expected" if scene == "argument" else "ZeroDivisionError: so it is"
+        "ArgumentError: target='most': expected"
+        if scene == "argument"
+        else "ZeroDivisionError: so it is"
     )
     assert many[1][scene].startswith(own)
     assert many[0][scene].startswith(f"ProcessError: process 1 of 2 failed: {own}")

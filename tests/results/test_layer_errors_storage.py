@@ -98,7 +98,7 @@ def test_the_command(tmp_path):
     words = ["layer-errors", "--model", f"{__name__}:network", "--data", str(tmp_path / "x.npy")]
     words += ["--action", "image:affine", "--about", "shift", "--size", "1"]
     out = tmp_path / "run"
-    done = CliRunner().invoke(app, [*words, "--task", "classes", "--out", str(out)])
+    done = CliRunner().invoke(app, [*words, "--target", "classes", "--out", str(out)])
     assert done.exit_code == 0, done.output
     assert done.output.startswith("Shift by 1 pixel changes the output")
     assert (out / "layer-errors.html").is_file()

@@ -3,6 +3,7 @@
 `PYTHONPATH=tests python tests/results/test_text.py` writes the golden files again.
 """
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -52,6 +53,12 @@ TABLES = {
 }
 
 
+TIED = ("undecided", "bottom")
+"""Tables with directions that tie: which of them a solver returns depends on the last bits."""
+
+MOTION = re.compile(r"(?:rotation|linear map)(?: (?!and \d more)\S+)+")
+
+
 @pytest.fixture(scope="module")
 def made():
     """Every table's result, once."""
@@ -61,7 +68,11 @@ def made():
 @pytest.mark.parametrize("name", TABLES)
 def test_golden_tables(name, made):
     shown = (GOLDEN / f"{name}.txt").read_text(encoding="utf-8")
-    assert difference(shown, made[name].table(width=120)) == ""
+    printed = made[name].table(width=120)
+    if name in TIED:
+        shown, printed = (MOTION.sub("a motion", text) for text in (shown, printed))
+        assert "a motion" in shown
+    assert difference(shown, printed) == ""
 
 
 def test_every_table_is_short_and_says_all_that_was_decided():

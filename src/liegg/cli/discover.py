@@ -350,6 +350,8 @@ def _in_all_processes(load: Callable[[], _Inputs], timeout: float) -> _Inputs:
 
 def _target(options: SimpleNamespace, inputs: _Inputs) -> Any:
     """The target; `--classes` says that outputs are classes."""
+    from liegg.cli.parse import parse_target
+
     if options.target is not None:
         return parse_target(options.target)
     return "classes" if inputs.classes else None

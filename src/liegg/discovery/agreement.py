@@ -19,6 +19,7 @@ HELD_OUT_SAMPLES = 256
 """Samples of `held_out` that are compared: as many as `verify` reads."""
 
 MAY_DIFFER = (
+    "seed",
     "groups",
     "progress",
     "about_progress",
@@ -28,7 +29,7 @@ MAY_DIFFER = (
     "processes",
     "timeout",
 )
-"""Fields of `Run` that do not change the answer, and groups, which are compared as integers."""
+"""Fields of `Run` that do not change the answer, or are compared as `seed` and `groups`."""
 
 
 def everything(

@@ -146,21 +146,21 @@ def discover(
         (3, 'so(3)', True)
     """
     run = run or Run()
-    task, target = split_task(target)
-    asked = Request(
-        data=data,
-        action=action,
-        output_action=output_action,
-        outputs=outputs,
-        thresholds=thresholds or Thresholds(),
-        run=run,
-        part=asked_part(output, target, equivariance=output_action is not None, at=at),
-        about=about,
-        task=task,
-    )
     group = join(timeout=run.timeout) if run.processes == "all" else None
 
     def work() -> Symmetries:
+        task, part = split_task(target)
+        asked = Request(
+            data=data,
+            action=action,
+            output_action=output_action,
+            outputs=outputs,
+            thresholds=thresholds or Thresholds(),
+            run=run,
+            part=asked_part(output, part, equivariance=output_action is not None, at=at),
+            about=about,
+            task=task,
+        )
         given = Asked(with_columns(model, data), data, action, call, held_out)
         inner = at_inner_point(given, at, seed=run.seed)
         return with_inputs(
