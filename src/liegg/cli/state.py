@@ -3,7 +3,6 @@
 import re
 from collections import OrderedDict
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -80,19 +79,17 @@ def _read(path: Path) -> Any:
     Their names are replaced before anything is read, so that nothing of theirs is imported, built or called.
     """
     try:
+        names = get_unsafe_globals_in_checkpoint(path)
+    except Exception:  # a damaged file, or one of the older kind, which torch reads or refuses
+        names = []
+    try:
+        with safe_globals([(_Inert, name) for name in names]):
+            return torch.load(path, map_location="cpu", weights_only=True)
+    except Exception:  # perhaps one of them is a mapping
+        if not names:
+            raise
+    with safe_globals([(_InertMapping, name) for name in names]):
         return torch.load(path, map_location="cpu", weights_only=True)
-    except UnpicklingError as error:
-        try:
-            names = get_unsafe_globals_in_checkpoint(path)
-        except Exception:  # a damaged file, or one of the older kind
-            raise error from None
-        for stand_in in (_Inert, _InertMapping):
-            try:
-                with safe_globals([(stand_in, name) for name in names]):
-                    return torch.load(path, map_location="cpu", weights_only=True)
-            except UnpicklingError as other:
-                error = other
-        raise error from None
 
 
 def _no_weights(path: Path, state: Any) -> str:
