@@ -320,7 +320,7 @@ BOTH = liegg.Product(liegg.Image(), liegg.Color(channels=1))
         (
             lambda: BOTH.coefficients(torch.zeros(1, 3, 3)),
             ArgumentError,
-            r"generators have shape \(1, 3, 3\); expected block diagonal \[d, 4, 4\]\.",
+            r"generators have shape \(1, 3, 3\); expected block diagonal \[d, 4, 4\]",
         ),
         (
             lambda: BOTH.coefficients(torch.zeros(4, 4)),

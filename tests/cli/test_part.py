@@ -66,8 +66,9 @@ class Lengths(nn.Module):
         super().__init__()
         self.table = nn.Embedding(20, 3)
 
-    def forward(self, ids):
-        return self.table(ids).square().sum(-1)
+    def forward(self, ids, weights=None):
+        lengths = self.table(ids).square().sum(-1)
+        return lengths if weights is None else (weights * lengths).sum(-1, keepdim=True)
 
 def build():
     return Lengths()
@@ -89,6 +90,20 @@ def test_token_ids_are_asked_at_the_embeddings(tokens: Path) -> None:
     record = json.loads(out)
     assert (code, record["name"], record["settings"]["at"]) == (0, "so(3)", "embeddings")
     assert (tokens / "run" / "report.html").is_file()
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_all_arrays_of_a_file_are_passed_at_an_inner_point(tokens: Path, several: bool) -> None:
+    arrays = {"ids": np.load("ids.npy"), "weights": np.ones((60, 4), "f4")}
+    np.savez("both.npz", **(arrays if several else {"ids": arrays["ids"]}))
+    given = [option if option != "ids.npy" else "both.npz" for option in INNER]
+    code, out, err = run("discover", *given, "--at", "embeddings", "--json", "--no-controls")
+    assert (code, json.loads(out)["name"]) == (0, "so(3)"), err
+    assert json.loads(out)["rows"] == (60 if several else 240)
+    code, _, err = run("discover", *given, "--at", "embeddings", "--moves", "ids")
+    assert code == 2
+    assert "--moves" in err
+    assert "Leave one of them out" in " ".join(err.split())
 
 
 def test_token_ids_without_an_inner_point(tokens: Path) -> None:

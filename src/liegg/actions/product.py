@@ -192,7 +192,8 @@ class MatrixProduct(Product, MatrixAction):
         if matrices.ndim != 3 or matrices.shape[1:] != (side, side):
             raise ArgumentError(
                 f"generators have shape {tuple(matrices.shape)}; expected block diagonal "
-                f"[d, {side}, {side}]."
+                f"[d, {side}, {side}], because different actions move apart. To move several tensors together, "
+                "pass one action object for all of them."
             )
         own, rest = [], matrices.clone()
         for action, inside in zip(self.actions, self._blocks, strict=True):

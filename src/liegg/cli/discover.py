@@ -168,6 +168,12 @@ def _check_options(options: SimpleNamespace) -> None:
             raise typer.BadParameter(f"{flag} needs a model: pass --model, or leave {flag} out.")
         if options.model is not None and name in NEEDS_NO_MODEL:
             raise typer.BadParameter(f"{flag} is for a data set alone: leave out --model.")
+    for name, moves in (("layers", "the input"), ("moves", "an array of the file")):
+        if getattr(options, name) and options.at is not None:
+            raise LieggError(
+                f"--{name} is about motions of {moves}, and --at about those of what a layer returns for all arrays of the "
+                "file. Leave one of them out."
+            )
 
 
 class _Inputs(NamedTuple):
@@ -303,7 +309,7 @@ def _load(options: SimpleNamespace, say: Callable[[str], object]) -> _Inputs:
         options.groups,
         size=options.size,
         samples=options.samples,
-        named=bool(options.moves),
+        named=True if options.moves else False if options.at is None else None,
     )
     device = options.device and launcher.local_device(options.device)
     model = load_model(options.model, options.weights, device, trusted=options.trust_model, say=say)
@@ -311,11 +317,6 @@ def _load(options: SimpleNamespace, say: Callable[[str], object]) -> _Inputs:
         raise LieggError(
             f"--layers needs a torch.nn.Module; {options.model} gave a {type(model).__name__}. Leave "
             "--layers out, or name a factory that returns a module."
-        )
-    if options.layers and options.at is not None:
-        raise LieggError(
-            "--layers follows a motion of the input through the layers, and --at begins behind one of them. Leave one "
-            "of them out."
         )
     if options.out is not None and launcher.rank() == 0:
         check_run_folder(options.out)

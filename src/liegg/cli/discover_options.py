@@ -201,7 +201,7 @@ VerifyEffort = Annotated[
     str,
     option(
         TRUST,
-        "How --held-out is measured: auto (large samples at selected times) or full.",
+        "How --held-out is measured: auto (large and structured samples at selected times) or full.",
         choices=dict.fromkeys(("auto", "full"), ""),
     ),
 ]

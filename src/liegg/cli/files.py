@@ -50,7 +50,7 @@ def load_samples(
     labels: str | None = None,
     size: str | None = None,
     samples: int | None = None,
-    named: bool = False,
+    named: bool | None = False,
 ) -> Samples:
     """Load the samples to analyse, those to verify on, groups and labels.
 
@@ -61,7 +61,7 @@ def load_samples(
         labels: the same.
         size: height and width of images, if the data is a folder of them.
         samples: analyse this many, evenly spaced ones; None for all.
-        named: whether named arrays are wanted, and not one array.
+        named: as for `load_data`.
 
     Raises:
         ArgumentError: the fraction leaves too few samples on one side.
@@ -131,14 +131,14 @@ def load_array(text: str) -> np.ndarray:
     return found.numpy() if isinstance(found, torch.Tensor) else found
 
 
-def load_data(text: str, *, size: str | None = None, named: bool = False) -> Any:
+def load_data(text: str, *, size: str | None = None, named: bool | None = False) -> Any:
     """Load samples from a file or a folder of images; pickled objects are refused.
 
     Args:
         text: `x.npy` (read as a memory map), `x.npz`, `x.csv`, `x.parquet`, `x.pt`, `x.safetensors`, or a folder of
             images; `x.npz:name` for one of several arrays.
         size: height and width of images.
-        named: whether all named arrays of the file are wanted.
+        named: whether all named arrays of the file are wanted, and not one of them; None for all if there are several.
 
     Raises:
         DataError: the file is missing, is of another kind, is damaged, or holds pickled objects.
@@ -196,7 +196,7 @@ def _split(text: str) -> tuple[str, str]:
     return text, ""
 
 
-def _read(path: Path, key: str, *, named: bool) -> Any:
+def _read(path: Path, key: str, *, named: bool | None) -> Any:
     """What a file holds: an array, a table or named arrays."""
     if path.suffix == ".npy":
         return np.load(path, mmap_mode="r", allow_pickle=False)
@@ -204,7 +204,7 @@ def _read(path: Path, key: str, *, named: bool) -> Any:
         return read_csv(path)
     if path.suffix == ".parquet":
         return read_parquet(path)
-    every = named and not key  # all arrays of the file
+    every = named is not False and not key  # all arrays of the file
 
     def choose(names: list[str]) -> list[str]:
         if not names:
@@ -213,6 +213,7 @@ def _read(path: Path, key: str, *, named: bool) -> Any:
 
     if path.suffix == ".npz":
         arrays = read_npz(path, choose)
+        every = every and (named is True or len(arrays) > 1)
         found = (
             {name: torch.from_numpy(np.array(a)) for name, a in arrays.items()} if every else arrays
         )
@@ -223,6 +224,7 @@ def _read(path: Path, key: str, *, named: bool) -> Any:
                 raise DataError(f"data '{path}' is one tensor without a name; leave the name out.")
             return held
         found = {name: held[name] for name in choose(list(held))}
+        every = every and (named is True or len(found) > 1)
     return found if every else next(iter(found.values()))
 
 

@@ -112,7 +112,7 @@ def analyse(
             steps,
             sums,
             request,
-            batch_size=batches.size,
+            batch_size=batches.size or len(first),
             seen=seen._replace(notes=(*_row_notes(steps), *notes, *seen.notes, *more)),
         )
         sym = replace(sym, settings=sym.settings | planned.settings(request))

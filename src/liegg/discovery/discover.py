@@ -26,6 +26,7 @@ from liegg.discovery.run import Run
 from liegg.discovery.structured import Inputs, as_samples, with_inputs
 from liegg.discovery.verification.verify import verify
 from liegg.inputs.batches import Data, as_batches
+from liegg.inputs.foreign.recognise import with_columns
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import asked_part
 from liegg.inputs.reinitialise import reinitialise
@@ -160,7 +161,8 @@ def discover(
             about=about,
             task=task,
         )
-        inner = at_inner_point(Asked(model, data, action, call, held_out), at, seed=run.seed)
+        given = Asked(with_columns(model, data), data, action, call, held_out)
+        inner = at_inner_point(given, at, seed=run.seed)
         return with_inputs(
             lambda given: _discovered(inner, given, asked, group, controls=controls),
             inner.model,

@@ -27,11 +27,12 @@ from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.actions.placed import place, places_of
 from liegg.inputs.batches import Batches, Data
+from liegg.inputs.foreign.trees import how_called, row_model
 from liegg.inputs.inner.rest import ACTIVATION, Rest
-from liegg.inputs.model import Model, eval_view
-from liegg.inputs.structure.calling import TRIED, convention_for
+from liegg.inputs.model import eval_view
+from liegg.inputs.structure.calling import TRIED
 from liegg.inputs.structure.elements import only_floating
-from liegg.inputs.structure.entry import Convention, Custom, entry
+from liegg.inputs.structure.entry import Convention, Custom
 from liegg.inputs.structure.masks import check_mask_shapes, with_masks
 from liegg.inputs.structure.packed import Packed, first_element, pack_data
 from liegg.inputs.structure.tree import is_named_tuple, is_tree
@@ -95,7 +96,7 @@ def as_inputs(
                     "lambda x: model(x)."
                 )
             return Inputs(model, data, action)  # pyright: ignore[reportArgumentType]
-        packed, convention, action = _called(model, data, action, call)
+        called, packed, convention, action = _called(model, data, action, call)
     unused = convention.unused()
     notes = (*_notes(packed, convention.words(), unused), *convention.notes)
     if isinstance(model, Rest):
@@ -105,13 +106,13 @@ def as_inputs(
     layout = packed.layout.without(unused)
     convention = replace(convention, layout=layout, notes=notes)
     packed = replace(packed, layout=layout)
-    return Inputs(entry(model, convention), packed, action.with_structure(layout))
+    return Inputs(row_model(called, convention), packed, action.with_structure(layout))
 
 
 def _called(
     model: Any, data: Data, action: Moves, call: Custom | None
-) -> tuple[Packed, Convention, Action]:
-    """Data as rows, how the model is called, and the action on rows.
+) -> tuple[Any, Packed, Convention, Action]:
+    """The model as it is called, data as rows, how it is called, and the action on rows.
 
     Vectors along the first axis are samples, unless the model takes no batch of these but clouds of them.
     """
@@ -124,10 +125,13 @@ def _called(
         with torch.inference_mode(False), differentiable_attention(), eval_view(model) as function:
             rows = rows if function.device is None else rows.to(function.device)
             try:
-                found = convention_for(function.function, packed, tree, call=call, rows=rows)
+                called, how = how_called(
+                    model, function.function, packed, tree, call=call, rows=rows
+                )
                 if not _has_masks(action):
-                    packed, found = _masked(packed, found, model, function)
-                return packed, found, on_rows
+                    run = partial(how.run, function.function if called is model else called)
+                    packed, how = _masked(packed, how, model, run, function.device)
+                return called, packed, how, on_rows
             except ModelError as error:
                 check_mask_shapes(packed.layout)
                 problem = error
@@ -142,7 +146,11 @@ def _has_masks(action: Moves) -> bool:
 
 
 def _masked(
-    packed: Packed, convention: Convention, model: Any, function: Model
+    packed: Packed,
+    convention: Convention,
+    model: Any,
+    run: Callable[[Tensor], Any],
+    device: torch.device | None,
 ) -> tuple[Packed, Convention]:
     """Data and call with the masks of padding; graphs have none.
 
@@ -159,11 +167,9 @@ def _masked(
         return taken and path not in unused
 
     size = LOOKED_AT if packed.indexed else None
-    batches = Batches(packed, size, device=function.device, finite=False)
+    batches = Batches(packed, size, device=device, finite=False)
     with closing(iter(batches)) as rows, torch.no_grad():
-        layout, remarks = with_masks(
-            packed.layout, partial(convention.run, function.function), rows, given
-        )
+        layout, remarks = with_masks(packed.layout, run, rows, given)
     return (
         replace(packed, layout=layout),
         replace(convention, layout=layout, notes=tuple(remarks)),

@@ -156,12 +156,14 @@ def eval_view(model: Any) -> Iterator[Model]:
 
 def foreign_model(foreign: ForeignModel) -> Model:
     """A model of another framework as a function of tensors."""
+    convention = getattr(foreign, "convention", None)  # of structured samples
     model = Model(
         Bridge(foreign),
         foreign.name,
         dtype=foreign.precision,
         device=torch.device("cpu"),
         notes=foreign.notes,
+        input_dtype=convention.input_dtype if isinstance(convention, Convention) else None,
     )
     return model if foreign.differentiable else with_finite_differences(model)
 

@@ -222,8 +222,8 @@ def call(function: Callable[[Tensor], Any], x: Tensor, *, copy: bool = True) -> 
     """What a model returns for a batch; raise `ModelError` if it fails."""
     try:
         return function(x.clone() if copy else x)
-    except torch.OutOfMemoryError:
-        raise  # explained as such by `explain_out_of_memory`
+    except (torch.OutOfMemoryError, ModelError):
+        raise  # explained by `explain_out_of_memory`, or already
     except Exception as error:
         length = (
             " It must accept a batch of any length; an exported program needs a dynamic batch axis (dynamic_shapes="

@@ -51,5 +51,17 @@ def table_values(table: Any) -> np.ndarray:
     return values.astype(np.float64)
 
 
+def table_like(table: Any, values: np.ndarray) -> Any:
+    """A table with the columns of another one, and other numbers.
+
+    Args:
+        table: of pandas or polars.
+        values: one row per sample.
+    """
+    kind, labels = type(table), column_labels(table)
+    polars = any(one.__module__.partition(".")[0] == "polars" for one in kind.__mro__)
+    return kind(values, schema=labels) if polars else kind(values, columns=labels)
+
+
 def _is_real(value: Any) -> bool:
     return isinstance(value, numbers.Real | np.bool_)

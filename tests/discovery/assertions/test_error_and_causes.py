@@ -34,6 +34,41 @@ def smooth_images(count: int, side: int = 16, sigma: float = 1.5) -> Tensor:
     return smooth / smooth.std()
 
 
+class TestStructuredSamples:
+    """The only floating point tensor moves; what is not clear is asked for."""
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            {"pos": X, "z": torch.ones(40, 5, dtype=torch.int64)},
+            [{"pos": X[i, : 3 + i % 3], "z": torch.ones(3 + i % 3).long()} for i in range(40)],
+        ],
+    )
+    def test_the_only_floating_point_tensor_is_moved(self, data):
+        def energy(pos, z):
+            return torch.cdist(pos, pos).sum((1, 2)) * z.sum(1)
+
+        assert equivariance_error(energy, data, "se(3)") < 1e-12
+        assert_invariant(energy, data, "se(3)")
+        assert equivariance_error(lambda pos, z: pos.sum((1, 2)), data, "so(3)") > 0.1
+
+    def test_vectors_in_a_dictionary(self):
+        error = equivariance_error(lambda x: x.norm(dim=1), {"x": X[:, 0]}, "so(3)")
+        assert error < 1e-12
+
+    def test_what_is_not_clear_is_asked_for(self):
+        with pytest.raises(ArgumentError, match=r"2 floating point tensors.*'pos'"):
+            equivariance_error(distances, {"pos": X, "q": X}, "so(3)")
+        clouds = [X[i, : 3 + i % 3] for i in range(40)]
+        with pytest.raises(ArgumentError, match=r"Affine\(3, copies=None\) for clouds"):
+            equivariance_error(distances, clouds, "se(3)")
+        action = liegg.Affine(3, copies=None)
+        assert equivariance_error(lambda x: torch.cdist(x, x).sum((1, 2)), clouds, action=action,
+                                  group="se(3)") < 1e-12  # fmt: skip
+        batches = [X[:16, 0], X[16:32, 0], X[32:, 0]]
+        assert equivariance_error(lambda x: x.norm(dim=1), batches, "so(3)") < 1e-12
+
+
 class TestGroups:
     def test_names(self):
         for name, shape, affine in [
@@ -100,8 +135,7 @@ class TestError:
         model = lambda batch: distances(batch["pos"]) * batch["z"][:, 1:]  # noqa: E731
         error = equivariance_error(model, data, "se(3)", action={"pos": liegg.Affine(3, copies=5)})
         assert error < 1e-12
-        with pytest.raises(ArgumentError, match="say which tensor"):
-            equivariance_error(model, data, "se(3)")
+        assert equivariance_error(model, data, "se(3)") == error
 
     def test_a_constant_output_is_measured_by_its_size(self):
         assert equivariance_error(lambda x: x[:, :1, 0] * 0 + 3, X, "so(3)") == 0
@@ -217,8 +251,19 @@ class TestCauses:
                 torch.einsum("bki,bij->bkj", batch["pos"], batch["cell"]).sin().sum((1, 2))[:, None]
             )
 
-        with pytest.raises(AssertionError, match="a cell that is not rotated: 'cell'"):
+        advice = r"a cell that is not rotated: 'cell'.*copies=None\) and action={'pos': one, 'cell': one}"
+        with pytest.raises(AssertionError, match=advice):
             assert_invariant(energy, data, "so(3)", action={"pos": liegg.Linear(3, copies=5)})
+        one = liegg.Linear(3, copies=None)  # as advised
+        assert_invariant(
+            lambda batch: torch.linalg.solve(batch["cell"], batch["pos"], left=False).sum(2),
+            data,
+            "so(3)",
+            action={"pos": one, "cell": one},
+        )
+        apart = {"pos": liegg.Linear(3, copies=None), "cell": liegg.Linear(3, copies=None)}
+        with pytest.raises(ArgumentError, match="one action object"):
+            assert_invariant(energy, data, "so(3)", action=apart)
 
     def test_absolute_positions(self):
         with pytest.raises(AssertionError, match="absolute positions: rotations alone"):

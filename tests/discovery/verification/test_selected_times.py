@@ -4,6 +4,7 @@
 import pytest
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader
 
 import liegg
 from cases import normal
@@ -211,3 +212,23 @@ def test_progress_rises_to_a_total_that_the_evaluations_do_not_exceed(effort, gr
     assert {report[1] for report in reports[2:]} == {total}
     assert 0.2 * total < sum(evaluated) <= 1.05 * total  # and some to probe the model
     assert len(set(done)) > 5
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_structured_samples_come_in_batches_no_larger_than_those_of_the_analysis(loaded):
+    generator = torch.Generator().manual_seed(0)
+    clouds = [{"pos": torch.randn(4, 3, generator=generator).double()} for _ in range(96)]
+    seen: list[int] = []
+
+    def model(pos):
+        seen.append(len(pos))
+        return torch.cdist(pos, pos).exp().sum((1, 2))
+
+    data = DataLoader(clouds, batch_size=24) if loaded else clouds  # pyright: ignore[reportArgumentType]
+    sym = liegg.discover(model, data, {"pos": liegg.Affine(3)})
+    seen.clear()
+    found = liegg.verify(model, clouds[:32], sym)
+    assert found.holds
+    assert len(found.curves) == 6
+    assert max(seen) <= (24 if loaded else 96)
+    assert sum(seen) < 400 * 32

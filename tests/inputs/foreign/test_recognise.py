@@ -93,7 +93,7 @@ def test_fields_of_what_a_foreign_model_returns():
     assert sym.about("rotation", model=model, data=X)[0].holds
 
 
-def test_sessions_need_one_floating_point_input():
+def test_sessions_need_a_floating_point_input():
     class Entry:
         def __init__(self, name, kind):
             self.name, self.type = name, kind
@@ -114,10 +114,8 @@ def test_sessions_need_one_floating_point_input():
     model = OnnxSession(Session(Entry("x", "tensor(float)")), "net.onnx")
     sym = liegg.discover(model, X, liegg.Linear(3))
     assert (sym.nullity, sym.settings["dtype"]) == (3, "float32")
-    with pytest.raises(ModelError, match="expected one floating point input"):
+    with pytest.raises(ModelError, match="expected a floating point one"):
         OnnxSession(Session(Entry("x", "tensor(int64)")), "net.onnx")
-    with pytest.raises(ModelError, match="has the inputs 'x' tensor"):
-        OnnxSession(Session(Entry("x", "tensor(float)"), Entry("z", "tensor(float)")), "net.onnx")
 
 
 def test_what_is_missing_is_named(tmp_path):

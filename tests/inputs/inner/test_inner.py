@@ -284,7 +284,28 @@ def test_the_word_for_embeddings():
     named = nn.Sequential()
     named.add_module("embeddings", nn.Linear(2, 2))
     named.add_module("table", nn.Embedding(3, 2))
-    assert layer_name(named, "embeddings") == "embeddings"
+    assert layer_name(named, "embeddings") == "table"
+    pair = Pair()
+    pair.add_module("embeddings", nn.Linear(2, 2))
+    assert layer_name(pair, "embeddings") == "embeddings"
+
+
+class Shared(Lengths):
+    """Its input embeddings are a module that only gives its weights to another one, as in T5."""
+
+    def __init__(self):
+        super().__init__()
+        self.shared = nn.Embedding(WORDS, WIDTH).double()
+        self.table.weight = self.shared.weight
+
+    def get_input_embeddings(self) -> nn.Module:
+        return self.shared
+
+
+def test_a_layer_that_only_shares_its_weights_names_the_others():
+    with pytest.raises(ModelError, match=r"is not called.*also those of 'table'"):
+        arrive(Shared(), tokens(), "embeddings")
+    assert arrive(Shared(), tokens(), "table").layer == "table"
 
 
 @pytest.mark.parametrize(
@@ -325,6 +346,8 @@ def test_integers_without_at_are_refused_with_advice():
         liegg.discover(Lengths(), tokens(), liegg.Linear(LENGTH))
     with pytest.raises(DtypeError, match="at='embeddings'"):
         liegg.discover(Lengths(), {"ids": tokens()}, {"ids": liegg.Linear(LENGTH)})
+    with pytest.raises(ArgumentError, match=r"no floating point tensor.*at='embeddings'"):
+        liegg.discover(Lengths(), {"ids": tokens()}, liegg.Linear(LENGTH))
     with pytest.raises(ArgumentError, match="pass one action"):
         liegg.discover(Lengths(), tokens(), {"ids": liegg.Linear(3)}, at="table")
 

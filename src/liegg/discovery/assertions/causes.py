@@ -150,9 +150,12 @@ def _context(asked: Question, _weights: Tensor, error: float, _repeat: Any) -> I
         name = leaf.path.rpartition(".")[2].lower()
         matrix = leaf.floating and leaf.shape in ((n, n), (1, n, n))
         if matrix or (leaf.floating and any(word in name for word in CELLS)):
+            moved = ", ".join(f"{one.path!r}: one" for one in (*layout.moved, leaf))
+            rotations = f", and test its rotations, 'so({n})'" if asked.group.affine else ""
             yield (
                 f"a cell that is not rotated: {leaf.path!r} has the shape {leaf.shape} of a matrix of space and stays; move it "
-                f"with the positions, action={{..., {leaf.path!r}: liegg.Linear({n}, copies={n})}}"
+                f"with the positions by one action object, one = liegg.Linear({n}, copies=None) and action={{{moved}}}"
+                f"{rotations}"
             )
 
 

@@ -1,7 +1,7 @@
 """Groups by their name, and the action that a group has on samples of a shape."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
 import torch
@@ -13,6 +13,9 @@ from liegg._utils.errors import ArgumentError, LieggError
 from liegg.actions import Action, Affine, Image, Linear, Volume
 from liegg.algebra import catalog
 from liegg.inputs.batches import Data, as_batches
+from liegg.inputs.structure.elements import BATCH, only_floating
+from liegg.inputs.structure.packed import first_element
+from liegg.inputs.structure.tree import is_graph, is_tree, tensors
 
 ALGEBRAS: dict[str, Callable[..., Tensor]] = {
     "so": catalog.so,
@@ -139,13 +142,43 @@ def action_on(group: Group, batch: Data, action: Any) -> Any:
     """The action that was given, or the only one that the group can have on samples of this shape."""
     if action is not None:
         return action
-    if isinstance(batch, Mapping):
-        raise ArgumentError(
-            f"samples are dictionaries; say which tensor {group.name or 'the group'} moves, for example "
-            f"action={{'pos': liegg.{'Affine' if group.affine else 'Linear'}({group.dimension})}}."
-        )
+    listed = isinstance(batch, list) and bool(batch)
+    if is_tree(batch) or (listed and is_tree(batch[0])):
+        return _action_inside(group, batch)
+    if listed:
+        _check_batches(group, batch)
     first = next(iter(as_batches(batch)))
     return action_for(group, tuple(first.shape[1:]))
+
+
+def _action_inside(group: Group, batch: Data) -> dict[str, Action]:
+    """The action of a group on the only floating point tensor of structured samples.
+
+    Raises:
+        ArgumentError: there are several, or none.
+    """
+    element, complete = first_element(batch)
+    path = only_floating(element)
+    found = tensors(element)
+    alone = not complete or is_graph(element) or BATCH in found  # not along a first axis of samples
+    shape = tuple(found[path].shape[0 if alone else 1 :])
+    n = group.dimension
+    if len(shape) == 2 and shape[1] == n and (alone or shape[0] != n):
+        return {path: (Affine if group.affine else Linear)(n, copies=None)}
+    return {path: action_for(group, shape)}
+
+
+def _check_batches(group: Group, batch: Sequence[Any]) -> None:
+    """Raise `ArgumentError` for a list of points of different numbers, which may be clouds or batches of vectors."""
+    sizes: list[tuple[int, ...]] = [tuple(getattr(one, "shape", ())) for one in batch]
+    points = all(len(size) == 2 and size[1] == group.dimension for size in sizes)
+    if points and len({size[0] for size in sizes[:-1]}) > 1:
+        make = "Affine" if group.affine else "Linear"
+        raise ArgumentError(
+            f"the data is a list of tensors {sizes[0]}, {sizes[1]} and so on, which may be clouds of points or batches of "
+            f"vectors. Pass action=liegg.{make}({group.dimension}, copies=None) for clouds, "
+            f"liegg.{make}({group.dimension}) for batches."
+        )
 
 
 def on_outputs(action: Action | None, group: Group) -> Float[Tensor, "d m"] | None:

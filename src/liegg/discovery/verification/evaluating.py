@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float
@@ -11,7 +12,7 @@ from liegg._utils.random import seeded
 from liegg.discovery.inner import Asked, at_inner_point
 from liegg.discovery.structured import Inputs, as_inputs
 from liegg.inputs.batches import as_batches
-from liegg.inputs.foreign.recognise import for_data
+from liegg.inputs.foreign.recognise import for_data, with_columns
 from liegg.inputs.model import Model, eval_view, with_input_dtype
 
 
@@ -27,6 +28,7 @@ def evaluating(asked: Asked, at: str | None, *, seed: int) -> Iterator[tuple[Mod
     Yields:
         The model, and the data and action as the analysis takes them.
     """
+    asked = replace(asked, model=with_columns(asked.model, asked.data))
     here = at_inner_point(asked, at, seed=seed)
     inputs = as_inputs(here.model, here.data, here.action, call=here.call, seed=seed)
     with (

@@ -93,6 +93,7 @@ class Question:
         x: samples in the model's dtype.
         meter: counts the samples that the model evaluates.
         classes: whether the largest of several outputs is a prediction; None finds out.
+        most: samples per call of the model, at most; None for the usual number.
     """
 
     model: Model
@@ -101,6 +102,7 @@ class Question:
     x: Float[Tensor, "n ..."]
     meter: Meter = field(default_factory=Meter)
     classes: bool | None = None
+    most: int | None = None
 
     @property
     def eps(self) -> float:
@@ -152,7 +154,7 @@ class Question:
     @property
     def parts(self) -> list[slice]:
         """Slices of the samples that fit into a batch."""
-        most = min(BATCH_SIZE, max(1, self.capacity // self.x[0].numel()))
+        most = min(self.most or BATCH_SIZE, max(1, self.capacity // self.x[0].numel()))
         return [slice(start, start + most) for start in range(0, len(self.x), most)]
 
     @property
@@ -209,7 +211,7 @@ class Question:
             Which motions these are, the samples after each of them, and their complete outputs.
         """
         x = self.x[part].double()
-        room = min(BATCH_SIZE // len(x), self.capacity // x.numel())
+        room = min((self.most or BATCH_SIZE) // len(x), self.capacity // x.numel())
         room = max(1, min(room, BATCH_ELEMENTS // max(1, self.complete[part].numel())))
         for start in range(0, len(h), room):
             rows = slice(start, start + room)

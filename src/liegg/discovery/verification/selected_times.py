@@ -30,8 +30,9 @@ MIN_SHARE, MAX_SHARES = 16, 8
 
 
 def at_selected_times(question: Question, effort: Effort) -> bool:
-    """Whether motions are measured at selected times: for large samples, unless all were asked for."""
-    return effort == "auto" and question.x[0].numel() >= SELECTED_TIMES_SIZE
+    """Whether motions are measured at selected times: for large or structured samples, unless all were asked for."""
+    large = question.x[0].numel() >= SELECTED_TIMES_SIZE or question.action.structure is not None
+    return effort == "auto" and large
 
 
 def shares(samples: int) -> int:

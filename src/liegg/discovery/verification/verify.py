@@ -40,6 +40,7 @@ from liegg.inputs.batches import Data, as_batches
 from liegg.inputs.model import Model
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import Part, asked_part, part_of, part_words
+from liegg.inputs.pieces import BATCH_SIZE
 from liegg.inputs.probed import in_dtype_of, probed
 from liegg.inputs.target import Target
 from liegg.inputs.task import split_task
@@ -99,9 +100,9 @@ def verify(
         seed: of these, and of a loader that shuffles.
         longest: how far to follow every motion, in multiples of the data's spread at the initial
             speed; by default a complete period, or 1 for motions without one.
-        effort: `"auto"` measures samples of 512 or more numbers, such as images, at selected times,
-            and random directions on a share of the samples each; a note says so. `"full"` measures
-            everything at all times.
+        effort: `"auto"` measures structured samples, and samples of 512 or more numbers, such as
+            images, at selected times, and random directions on a share of the samples each; a note
+            says so. `"full"` measures everything at all times.
         progress: called with the number of samples that the model has evaluated, and with how many
             are expected at most; at the end both are equal.
 
@@ -231,18 +232,30 @@ def _question(
         )
     dtype = function.dtype
     finite = known is not None and known.settings["route"] == "finite"
-    function = probed(function, x, part, finite=finite)
+    most = None if action.structure is None else _per_call(inputs.data, known)
+    function = probed(function, x[:most], part, finite=finite)
     x = in_dtype_of(x, function, dtype)
     output_action = fitted_output_action(output_action, action, function)
     if known is not None and known.settings["outputs"] == "sum":  # the analysis was about the sum
         function = summed(function)
-    question = Question(function, action, output_action, x)
+    question = Question(function, action, output_action, x, most=most)
     if not bool(torch.isfinite(question.y).all()):
         raise ArgumentError(
             f"{function.name} returned NaN or infinity for a sample. Correct the model there, or "
             "remove the sample."
         )
     return question
+
+
+def _per_call(data: Any, known: Symmetries | None) -> int:
+    """Structured samples per call of the model: no more than in a batch of the loader or of the analysis.
+
+    Models of graphs may take far longer for many graphs joined to one than for the same graphs in small batches.
+    """
+    sizes = [getattr(data.data, "batch_size", None)]
+    if known is not None:
+        sizes += [known.settings["batch_size"], known.samples]
+    return max(2, min([BATCH_SIZE, *(size for size in sizes if isinstance(size, int))]))
 
 
 def _actions_of(

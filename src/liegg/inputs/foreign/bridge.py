@@ -40,12 +40,16 @@ def as_tensors(returned: Any) -> Any:
     Examples:
         >>> as_tensors({"mean": np.ones(2), "count": 3})
         {'mean': tensor([1., 1.], dtype=torch.float64), 'count': 3}
+        >>> as_tensors([0.5, 1.0])
+        tensor([0.5000, 1.0000], dtype=torch.float64)
     """
     if isinstance(returned, Tensor):
         return returned.detach()
     if isinstance(returned, Mapping):
         return {key: as_tensors(value) for key, value in returned.items()}
     if isinstance(returned, tuple | list):
+        if _is_numeric(returned):
+            return torch.from_numpy(np.asarray(returned))
         return [as_tensors(value) for value in returned]
     if not hasattr(returned, "__array__"):
         return returned
@@ -53,6 +57,14 @@ def as_tensors(returned: Any) -> Any:
     if array.dtype.kind not in "fiub":
         return returned
     return torch.from_numpy(np.array(array, dtype=array.dtype.newbyteorder("="), order="C"))
+
+
+def _is_numeric(value: Any) -> bool:
+    """Whether a list holds one number per sample, or one list of as many numbers per sample."""
+    rows = [row if isinstance(row, tuple | list) else [row] for row in value]
+    numbers = (int, float, np.floating, np.integer)
+    same = len({len(row) for row in rows}) == 1 and len({type(row) for row in value}) == 1
+    return same and all(isinstance(number, numbers) for row in rows for number in row)
 
 
 def _one_tensor(returned: Any, name: str) -> Tensor:

@@ -6,18 +6,23 @@ import numpy as np
 import torch
 
 from liegg._utils.diagnoses import Diagnosis
-from liegg._utils.errors import ArgumentError
+from liegg._utils.errors import ArgumentError, ModelError, one_line
 from liegg.inputs.foreign.protocol import ForeignModel
+from liegg.inputs.table import table_like
 
 SCORES = ("decision_function", "predict_proba")
 """Methods of classifiers that return numbers, in the order in which they are looked for."""
+
+LISTED_COLUMNS = 12
+"""Most columns listed in a message."""
 
 
 class Estimator(ForeignModel):
     """A fitted estimator: the scores of a classifier, the predictions of anything else."""
 
-    def __init__(self, estimator: Any):
-        self.estimator = estimator
+    def __init__(self, estimator: Any, table: Any = None):
+        """An estimator that takes arrays, or tables like one if it was fitted on names of columns."""
+        self.estimator, self.table = estimator, table
         classifier = hasattr(estimator, "classes_") or hasattr(estimator, SCORES[1])
         chosen = [name for name in SCORES if callable(getattr(estimator, name, None))]
         if classifier and not chosen:
@@ -31,7 +36,24 @@ class Estimator(ForeignModel):
 
     def evaluate(self, x: np.ndarray) -> Any:
         """Scores or predictions of a batch; one row of numbers per sample is what estimators take."""
-        return getattr(self.estimator, self.method)(x.reshape(len(x), -1))
+        x = x.reshape(len(x), -1)
+        if self.table is not None:
+            return getattr(self.estimator, self.method)(table_like(self.table, x))
+        try:
+            return getattr(self.estimator, self.method)(x)
+        except ValueError as error:
+            if not by_columns(self.estimator):
+                raise
+            names = ", ".join(map(repr, list(self.estimator.feature_names_in_)[:LISTED_COLUMNS]))
+            raise ModelError(
+                f"{self.name} was fitted on columns by name, and failed on an array: {one_line(error)}. Pass the data as "
+                f"a DataFrame with the columns {names}, in this order."
+            ) from error
+
+
+def by_columns(estimator: Any) -> bool:
+    """Whether an estimator was fitted on a table whose columns have names."""
+    return hasattr(estimator, "feature_names_in_")
 
 
 def is_estimator(model: Any) -> bool:

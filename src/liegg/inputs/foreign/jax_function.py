@@ -86,7 +86,9 @@ def _jax() -> Any:
     try:
         import jax  # pyright: ignore[reportMissingImports]
         import jax.numpy  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
+    except ModuleNotFoundError as error:
+        if error.name != "jax":
+            raise  # it is installed, and something that it needs is not
         raise MissingExtraError(
             "models in JAX need jax. Install it with: pip install 'liegg[jax]'"
         ) from error

@@ -1,5 +1,6 @@
 """ONNX files and sessions of onnxruntime: derivatives are finite differences, or those of a conversion to torch."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,35 +19,68 @@ INPUT_TYPES = {
 }
 """Types of inputs that can be moved."""
 
+ARRAY_TYPES = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(float16)": np.float16,
+    "tensor(int64)": np.int64,
+    "tensor(int32)": np.int32,
+    "tensor(bool)": np.bool_,
+}
+"""Types in which inputs by name are passed."""
+
 LARGEST_FILE = 2**31
 """Most bytes of an ONNX file: its format ends there."""
 
 
 class OnnxSession(ForeignModel):
-    """A session of onnxruntime with one floating point input."""
+    """A session of onnxruntime with a floating point input, or with several inputs by name."""
 
     def __init__(self, session: Any, name: str, reason: str = ""):
         self.session, self.name = session, name
-        inputs = session.get_inputs()
-        floating = [one for one in inputs if one.type in INPUT_TYPES]
-        if len(inputs) != 1 or len(floating) != 1:
-            listed = ", ".join(f"{one.name!r} {one.type}" for one in inputs)
+        self.inputs = {one.name: one.type for one in session.get_inputs()}
+        floating = [name for name, kind in self.inputs.items() if kind in INPUT_TYPES]
+        if not floating:
             raise ModelError(
-                f"{name} has the inputs {listed}; expected one floating point input. Wrap it in a "
-                "function of that input: lambda x: session.run(None, {...})[0]."
+                f"{name} has the inputs {self._listed()}; expected a floating point one, which can be moved."
             )
-        self.input = inputs[0]
         self.outputs = [one.name for one in session.get_outputs()]
-        self.precision = INPUT_TYPES[self.input.type]
+        self.precision = INPUT_TYPES[self.inputs[floating[0]]]
         note = Diagnosis.ONNX_NOT_CONVERTED(reason=reason) if reason else Diagnosis.ONNX_RUNTIME()
         self.notes = (note,)
 
     def evaluate(self, x: np.ndarray) -> Any:
         """Outputs of a batch: an array, or a mapping from names to arrays if there are several."""
-        returned = self.session.run(None, {self.input.name: x})
+        if len(self.inputs) > 1:
+            first = next(iter(self.inputs))
+            raise ModelError(
+                f"{self.name} has the inputs {self._listed()}, and samples are single tensors. Pass a dictionary of "
+                f"all of them, with the one that moves, for example action={{{first!r}: liegg.Linear(3)}}."
+            )
+        return self.evaluate_named(x)
+
+    def evaluate_named(self, *given: Any, **named: np.ndarray) -> Any:
+        """Outputs for inputs by name, in a mapping of them, or in their order."""
+        if len(given) == 1 and isinstance(given[0], Mapping):
+            named = dict(given[0])
+        elif given:
+            named = dict(zip(self.inputs, given, strict=True))
+        missing = [name for name in self.inputs if name not in named]
+        if missing:
+            raise ModelError(
+                f"{self.name} has the inputs {self._listed()}; a sample has no {missing[0]!r}."
+            )
+        fed = {
+            name: named[name].astype(ARRAY_TYPES.get(kind, named[name].dtype))
+            for name, kind in self.inputs.items()
+        }
+        returned = self.session.run(None, fed)
         if len(returned) == 1:
             return returned[0]
         return dict(zip(self.outputs, returned, strict=True))
+
+    def _listed(self) -> str:
+        return ", ".join(f"{name!r} {kind}" for name, kind in self.inputs.items())
 
 
 @checked()
@@ -110,7 +144,9 @@ def is_session(model: Any) -> bool:
 def _session(path: Path) -> Any:
     try:
         import onnxruntime  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
+    except ModuleNotFoundError as error:
+        if error.name != "onnxruntime":
+            raise  # it is installed, and something that it needs is not
         raise MissingExtraError(
             "ONNX files need onnxruntime. Install it with: pip install 'liegg[onnx]'"
         ) from error
@@ -131,7 +167,9 @@ def _converted(path: Path) -> Any:
     try:
         import onnx  # pyright: ignore[reportMissingImports]
         import onnx2torch  # pyright: ignore[reportMissingImports]
-    except ImportError as error:
+    except ModuleNotFoundError as error:
+        if error.name not in ("onnx", "onnx2torch"):
+            raise  # they are installed, and something that they need is not
         raise MissingExtraError(
             "exact derivatives of ONNX files need onnx2torch. Install it with: pip install onnx2torch"
         ) from error

@@ -7,11 +7,13 @@ import torch
 from torch import Tensor, nn
 
 from liegg.inputs.foreign.arrays import ArrayFunction, from_arrays
-from liegg.inputs.foreign.estimator import Estimator, is_estimator
+from liegg.inputs.foreign.bridge import as_tensors
+from liegg.inputs.foreign.estimator import Estimator, by_columns, is_estimator
 from liegg.inputs.foreign.jax_function import from_jax, is_jax_array
 from liegg.inputs.foreign.onnx_file import OnnxSession, is_session
 from liegg.inputs.foreign.protocol import ForeignModel
 from liegg.inputs.structure.tree import leaves
+from liegg.inputs.table import is_table
 
 
 def as_foreign(model: Any) -> ForeignModel | None:
@@ -71,9 +73,24 @@ def array_function(function: Any, name: str, x: np.ndarray) -> ForeignModel | No
         except Exception:  # it leaves JAX inside, so that JAX cannot differentiate it
             return ArrayFunction(function, name, found.precision)
         return found
-    parts = (part for _, part in leaves(returned))
-    arrays = any(hasattr(part, "__array__") and not isinstance(part, Tensor) for part in parts)
+    given = dict(leaves(returned))
+    arrays = any(
+        isinstance(part, Tensor) and not isinstance(given.get(path), Tensor)
+        for path, part in leaves(as_tensors(returned))
+    )
     return from_arrays(function, name=name) if arrays else None
+
+
+def with_columns(model: Any, data: Any) -> Any:
+    """The model; an estimator that was fitted on named columns takes tables, if the data is one.
+
+    Args:
+        model: the user's model.
+        data: the user's data.
+    """
+    if is_table(data) and is_estimator(model) and by_columns(model):
+        return Estimator(model, data)
+    return model
 
 
 def for_data(model: Any, data: Any) -> Any:

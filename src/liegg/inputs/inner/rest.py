@@ -78,7 +78,7 @@ def layer_name(model: Any, at: str) -> str:
     Args:
         model: the user's model.
         at: name of a module, as in `model.named_modules()`; or `"embeddings"` for the model's input embeddings: what
-            `get_input_embeddings()` returns, or its only `nn.Embedding`. A module that has that name comes first.
+            `get_input_embeddings()` returns, or its only `nn.Embedding`, or else a module of that name.
 
     Raises:
         ArgumentError: the model has no modules, or no such one.
@@ -94,10 +94,10 @@ def layer_name(model: Any, at: str) -> str:
             "only. Pass the module itself."
         )
     named = layers_by_name(inner)
-    if at in named:
-        return at
     if at == EMBEDDINGS:
         return _embeddings(inner, named)
+    if at in named:
+        return at
     nearest = get_close_matches(at, named, n=1, cutoff=0.5)
     hint = f" Did you mean {nearest[0]!r}?" if nearest else ""
     raise ArgumentError(
@@ -123,6 +123,8 @@ def _embeddings(model: nn.Module, named: dict[str, nn.Module]) -> str:
     }
     if len(tables) == 1:
         return next(iter(tables.values()))
+    if EMBEDDINGS in named:
+        return EMBEDDINGS
     count = "several embeddings" if tables else "no nn.Embedding"
     names = sorted(tables.values()) if tables else list(named)
     raise ArgumentError(
@@ -161,10 +163,20 @@ def watched(model: nn.Module, layer: str, see: Callable[[Any], Any]) -> Iterator
     finally:
         handle.remove()
     if not calls:
+        twins = _twins(model, layer)
         raise ModelError(
             f"the layer {layer!r} is not called when {type(model).__name__} runs (its weights may be used without "
-            "calling it). Name a layer whose output the model uses."
+            "calling it). Name a layer whose output the model uses"
+            + (f"; its weights are also those of {_listed(twins)}." if twins else ".")
         )
+
+
+def _twins(model: nn.Module, layer: str) -> list[str]:
+    """Names of the other modules that have the weight of a layer."""
+    named = layers_by_name(model)
+    weight = getattr(named[layer], "weight", None)
+    same = [name for name, one in named.items() if getattr(one, "weight", None) is weight]
+    return [] if weight is None else [name for name in same if name != layer]
 
 
 def activation_of(output: Any, layer: str) -> tuple[str, Tensor]:

@@ -131,10 +131,15 @@ def only_floating(tree: Any) -> str:
     floating = [path for path, leaf in tensors(tree).items() if leaf.is_floating_point()]
     if len(floating) == 1:
         return floating[0]
-    example = floating[0] if floating else "pos"
+    if not floating:
+        raise ArgumentError(
+            f"a sample holds no floating point tensor ({describe(tree)}), so that nothing can be moved. To ask about "
+            "discrete inputs such as tokens or atomic numbers, ask at an inner point of the model, with at='embeddings' "
+            "or the name of a layer."
+        )
     raise ArgumentError(
         f"a sample holds {len(floating)} floating point tensors ({describe(tree)}); say which one the action moves, "
-        f"for example action={{{example!r}: liegg.Affine(3)}}."
+        f"for example action={{{floating[0]!r}: liegg.Affine(3)}}."
     )
 
 
