@@ -4,10 +4,13 @@
 import json
 
 import pytest
+import torch
 
 import liegg
+from cases import normal
 from found_groups import square_group, with_continuous
 from liegg._utils.errors import ArgumentError
+from liegg.actions import Slots
 
 
 def test_what_only_one_model_has():
@@ -45,3 +48,36 @@ def test_results_of_other_kinds_are_refused():
     found, _ = with_continuous()
     with pytest.raises(ArgumentError, match=r"Its continuous part is a\.continuous"):
         liegg.compare(found, found.continuous)
+
+
+def test_equal_names_of_different_groups_are_told_apart():
+    x = normal(200, 3)
+    weights = torch.tensor([1.0, 4.0, 9.0], dtype=torch.float64)
+    sphere = liegg.discover_group(lambda x: x.square().sum(1), x, liegg.Linear(3), starts=0)
+    other = liegg.discover_group(
+        lambda x: (x.square() * weights).sum(1), x, liegg.Linear(3), starts=0
+    )
+    assert sphere.name == other.name == "O(3)"
+    assert "different groups" in liegg.compare(sphere, other).sentence
+    assert "same group" in liegg.compare(sphere, sphere).sentence
+
+
+def test_elements_of_the_identity_component_and_products_belong_to_a_group():
+    x = normal(200, 3)
+    sphere = liegg.discover_group(lambda x: x.square().sum(1), x, liegg.Linear(3), starts=0)
+    cube = liegg.discover_group(lambda x: x.abs().sum(1), x, liegg.Linear(3), starts=0)
+    assert {pair.found_in for pair in liegg.compare(sphere, cube).elements} == {"both"}
+    slots = normal(200, 5, 1)
+    every = liegg.discover_group(lambda x: x.tanh().sum((1, 2)), slots, Slots())
+    some = liegg.discover_group(
+        lambda x: x[:, :3].tanh().sum((1, 2)) + x[:, 3:].sin().sum((1, 2)), slots, Slots()
+    )
+    pairs = {pair.words: pair.found_in for pair in liegg.compare(every, some).elements}
+    assert pairs["swaps slots 4 and 5"] == "both"
+    assert pairs["swaps slots 1 and 4"] == "a"
+
+
+def test_groups_of_other_actions_are_refused():
+    slots = liegg.discover_group(lambda x: x.tanh().sum((1, 2)), normal(50, 5, 1), Slots())
+    with pytest.raises(ArgumentError, match="same motions"):
+        liegg.compare(slots, square_group())

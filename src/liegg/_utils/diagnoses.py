@@ -389,7 +389,12 @@ class Diagnosis(Enum):
     )
     GROUP_MIXED = (
         Kind.NOTE,
-        "together, but not alone, these are a symmetry (effect {effect:.2g}): {words}; the group that is named leaves such pairs out",
+        "together, but not alone, these are a symmetry (effect {effect:.2g}): {words}; the name calls such symmetries mixed pairs",
+    )
+    GROUP_LOCAL = (
+        Kind.NOTE,
+        "the continuous symmetries hold to first order at the samples, but finite motions change the output by {effect:.2g} of its "
+        "spread: they are not part of the group, and only structured elements were tried. Is continuous= the result of this model?",
     )
     GROUP_IMPLIED = (
         Kind.NOTE,

@@ -9,6 +9,9 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import canonical_basis, orthonormal_rows
 
+ROUNDED_PART, SMALLEST_PART = 1e-5, 1e-7
+"""Linear parts of unit generators that are rounding, relative to the largest of them and alone."""
+
 
 def orthonormal(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "r n n"]:
     """Generators `[d, n, n]` with the same span, orthonormal in the Frobenius inner product.
@@ -20,6 +23,22 @@ def orthonormal(generators: Num[Tensor, "d ..."]) -> Float[Tensor, "r n n"]:
     """
     matrices = checked_generators(generators)
     return orthonormal_rows(matrices.flatten(1)).unflatten(1, matrices.shape[1:])
+
+
+def linear_part(span: Float[Tensor, "d p p"], n: int) -> Float[Tensor, "r n n"]:
+    """Orthonormal linear parts, of n dimensions, of an orthonormal span of affine generators.
+
+    Translations have none, but those of a model in float32 carry its rounding errors.
+
+    >>> shift, turn = torch.zeros(2, 3, 3)
+    >>> shift[0, 2], shift[0, 0], turn[0, 1], turn[1, 0] = 1.0, 1e-8, -0.7, 0.7
+    >>> len(linear_part(torch.stack([shift, turn]), 2))
+    1
+    """
+    _, sizes, rows = torch.linalg.svd(span[:, :n, :n].flatten(1), full_matrices=False)
+    largest = float(sizes.max()) if len(sizes) else 0.0
+    kept = rows[sizes > max(ROUNDED_PART * largest, SMALLEST_PART)]
+    return orthonormal(kept.unflatten(1, (n, n)))
 
 
 def qr_rows(rows: Float[Tensor, "k g"]) -> Float[Tensor, "k g"]:

@@ -135,8 +135,22 @@ class GroupSymmetries:
 
     @property
     def order(self) -> int:
-        """Number of components on vectors, channels or the grid; permutations of slots are in `slots`."""
-        return 1 if self.group is None else len(self.group.elements)
+        """Number of components on vectors, channels or the grid; permutations are in `slots`, circular shifts in `shifts`.
+
+        Where the name says "more than", it is this lower bound.
+        """
+        if self.group is None:
+            return 1
+        if self.group.reason is not None and self.group.too_large and self.group.order is None:
+            return int(self.group.reason.values["limit"]) + 1
+        return self.group.order or len(self.group.elements)
+
+    @property
+    def directions(self) -> int:
+        """Number of continuous symmetries in the name: all of them, or only the exact ones where something is exact."""
+        return self.settings.get(
+            "directions", 0 if self.continuous is None else self.continuous.nullity
+        )
 
     @property
     def words(self) -> tuple[str, ...]:

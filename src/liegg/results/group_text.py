@@ -55,7 +55,9 @@ def _parts(found: GroupSymmetries) -> list[str]:
     lines = []
     if found.continuous is not None and found.continuous.nullity:
         dimension = plural(found.continuous.nullity, "dimension")
-        lines.append(f"  continuous part: {found.continuous.name or 'unnamed'}, {dimension}")
+        exact = found.continuous.decision.exact
+        held = "" if exact == found.continuous.nullity else f", of which {exact} exact"
+        lines.append(f"  continuous part: {found.continuous.name or 'unnamed'}, {dimension}{held}")
     if found.group is not None and found.order > 1:
         lines.append(
             f"  {'components' if found.group.dimension else 'group'}: {found.group.title()}"

@@ -365,6 +365,18 @@ class TestElements:
         with pytest.raises(AssertionError, match=r"the permutation \[1, 0, 2\]"):
             assert_invariant(lambda x: x[:, 0], x, elements=[(1, 0, 2)], action=action)
 
+    def test_a_constant_output_checks_nothing(self):
+        with pytest.raises(AssertionError, match="the same for all samples: nothing was checked"):
+            assert_invariant(lambda x: 0 * x[:, 0] + 3, normal(60, 3), elements=-torch.eye(3)[None])
+
+    def test_matrices_of_numpy_are_taken_and_singular_ones_refused(self):
+        x = normal(60, 3)
+        assert_invariant(lambda x: x.square().sum(1), x, elements=-torch.eye(3)[None].numpy())
+        with pytest.raises(liegg.LieggError, match="singular"):
+            assert_invariant(
+                lambda x: x[:, 0], x, elements=torch.diag(torch.tensor([1.0, 0.0, 0.0]))[None]
+            )
+
     def test_bad_elements_are_refused(self):
         x, action = normal(60, 3, 3), liegg.Linear(3, copies=3)
         for elements, message in (

@@ -15,16 +15,13 @@ from liegg.algebra.finite.compact import close_compact, roots
 from liegg.algebra.finite.component_words import component_words
 from liegg.algebra.finite.components import close_components
 from liegg.algebra.finite.element_words import element_words
-from liegg.algebra.finite.group import FiniteGroup
+from liegg.algebra.finite.group import NOT_CLOSED, FiniteGroup
 from liegg.algebra.finite.multiplication import conjugacy_classes, element_orders
 from liegg.algebra.finite.names import table_name
 from liegg.algebra.finite.point_groups import WITH_INVERSION, schoenflies
 from liegg.algebra.finite.products import Closed, NotClosed
-from liegg.algebra.subspace import orthonormal
+from liegg.algebra.subspace import linear_part, orthonormal
 from liegg.algebra.words.wording import coordinate_names
-
-NOT_CLOSED = "does not close"
-"""The name where there is no finite group."""
 
 POLYHEDRA = {"T", "T_d", "O", "I", *WITH_INVERSION.values()}
 """Point groups that are better known than their abstract groups."""
@@ -123,7 +120,7 @@ def _named(closed: Closed, span: Tensor, about: dict[str, Any]) -> FiniteGroup:
     abstract, point = table_name(closed.table), ""
     n = closed.elements.shape[1] - about["homogeneous"]
     # Modulo translations alone, the linear parts are a finite group themselves.
-    if closed.frame is not None or not bool((span[:, :n, :n].abs() > 1e-9).any()):
+    if closed.frame is not None or not len(linear_part(span, n)):
         linear = closed.elements[:, :n, :n]
         _, axes = roots((linear.mT @ linear).mean(0))  # coordinates in which they are orthogonal
         words = _words(closed.elements, axes, about, max(1e-6, 2 * about["tolerance"]))
@@ -136,6 +133,7 @@ def _named(closed: Closed, span: Tensor, about: dict[str, Any]) -> FiniteGroup:
             span,
             coordinates=about["coordinates"],
             homogeneous=about["homogeneous"],
+            uncertainty=about["tolerance"],
         )
     return FiniteGroup(
         elements=closed.elements,

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from liegg.algebra.finite.element_words import element_words
 from liegg.algebra.forms.frame import Standard, standard_frame
-from liegg.algebra.subspace import orthonormal
+from liegg.algebra.subspace import linear_part, orthonormal
 
 LORENTZ = {
     (True, False): "parity",
@@ -24,6 +24,7 @@ def component_words(
     *,
     coordinates: Sequence[str] | None = None,
     homogeneous: bool = False,
+    uncertainty: float = 0.0,
 ) -> tuple[str, ...]:
     """Words for one element of each component, with what the whole component does where that has a name.
 
@@ -32,6 +33,7 @@ def component_words(
         algebra: generators of the identity component.
         coordinates: names of the coordinates.
         homogeneous: whether the matrices are affine maps.
+        uncertainty: relative error of each unit generator.
 
     Examples:
         >>> from liegg.algebra import so
@@ -41,8 +43,8 @@ def component_words(
         ('identity', 'parity (reflection x₂ → −x₂)')
     """
     n = elements.shape[1] - homogeneous
-    linear = orthonormal(algebra[:, :n, :n])
-    standard = standard_frame(linear) if len(linear) else None
+    linear = linear_part(orthonormal(algebra), n)
+    standard = standard_frame(linear, uncertainty=uncertainty) if len(linear) else None
     words = []
     for element in elements:
         own = element_words(

@@ -17,7 +17,7 @@ from liegg.algebra.finite.products import Closed, NotClosed, Products, breadth_f
 from liegg.algebra.forms.commutant import invariant_subspaces
 from liegg.algebra.forms.forms import Forms, preserved_forms
 from liegg.algebra.forms.frame import standard_frame
-from liegg.algebra.subspace import orthonormal
+from liegg.algebra.subspace import linear_part, orthonormal
 
 SAME_COSET = 1e-7
 """Distance at which a coset is that of the identity, for exact matrices."""
@@ -113,7 +113,7 @@ def close_components(
     cosets = Cosets(
         span,
         preserved_forms(span, uncertainty=tolerance),
-        simple_elements(span, homogeneous=homogeneous),
+        simple_elements(span, homogeneous=homogeneous, uncertainty=tolerance),
         tolerance * condition,
     )
     _check_normalises(matrices, span, cosets.allowed(2) * condition)
@@ -154,7 +154,7 @@ def _check_powers(products: Products, cosets: Cosets) -> None:
 
 
 def simple_elements(
-    span: Float[Tensor, "d n n"], *, homogeneous: bool = False
+    span: Float[Tensor, "d n n"], *, homogeneous: bool = False, uncertainty: float = 0.0
 ) -> Float[Tensor, "c n n"]:
     """Simple matrices that may stand for a component, the most usual first.
 
@@ -162,10 +162,10 @@ def simple_elements(
     two axes. In the given coordinates, and in those where the preserved form is standard.
     """
     n = span.shape[1] - homogeneous
-    linear = orthonormal(span[:, :n, :n])
+    linear = linear_part(span, n)
     one = torch.eye(n).to(span)
-    frame = standard_frame(linear)
-    elements = [one, *sign_changes(invariant_subspaces(linear) if len(linear) else [one])]
+    frame = standard_frame(linear, uncertainty=uncertainty)
+    elements = [one, *sign_changes(_parts(linear, uncertainty) if len(linear) else [one])]
     frames = [one]
     if frame is not None:
         if frame.form is not None:
@@ -182,6 +182,10 @@ def simple_elements(
     extended = torch.eye(n + 1).to(span).repeat(len(matrices), 1, 1)
     extended[:, :n, :n] = matrices
     return extended
+
+
+def _parts(linear: Float[Tensor, "d n n"], uncertainty: float) -> Sequence[Float[Tensor, "n _"]]:
+    return invariant_subspaces(linear, uncertainty=uncertainty)
 
 
 def sign_changes(subspaces: Sequence[Float[Tensor, "n _"]]) -> list[Float[Tensor, "n n"]]:

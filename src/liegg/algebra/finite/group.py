@@ -19,6 +19,9 @@ from liegg.algebra.finite.multiplication import (
 )
 from liegg.algebra.finite.names import ALIASES
 
+NOT_CLOSED = "does not close"
+"""The name where there is no finite group."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FiniteGroup:
@@ -39,7 +42,8 @@ class FiniteGroup:
         coordinates: names of the coordinates, for words.
         homogeneous: whether the matrices are affine maps in homogeneous form.
         tolerance: relative error of the given matrices.
-        reason: why the matrices do not close; None if they do.
+        reason: why the matrices do not close, or are too many to list; None if they are a group.
+        known_order: number of elements where a rule gives it though they are too many to list.
     """
 
     elements: Float[Tensor, "m n n"]
@@ -55,16 +59,22 @@ class FiniteGroup:
     homogeneous: bool
     tolerance: float
     reason: Remark | None = None
+    known_order: int | None = None
 
     @property
     def closed(self) -> bool:
-        """Whether the elements are a group."""
+        """Whether the elements are a group, and all are listed."""
         return self.reason is None
 
     @property
     def order(self) -> int | None:
-        """Number of elements, or of components; None if they do not close."""
-        return len(self.table) if self.closed else None
+        """Number of elements, or of components; None if they do not close and no rule gives it."""
+        return len(self.table) if self.closed else self.known_order
+
+    @property
+    def too_large(self) -> bool:
+        """Whether the elements are generators of a named group with too many elements to list."""
+        return not self.closed and self.name != NOT_CLOSED
 
     @cached_property
     def orders(self) -> Int[Tensor, " t"]:
@@ -106,7 +116,8 @@ class FiniteGroup:
     def title(self) -> str:
         """Name, order and other names in one line."""
         if self.reason is not None:
-            return f"does not close: {self.reason}"
+            order = f" (order {self.order}, too many to list)" if self.order else f": {self.reason}"
+            return f"{self.name}{order}"
         others = f", also {', '.join(self.aliases)}" if self.aliases else ""
         count = plural(len(self.table), "component") if self.dimension else f"order {self.order}"
         return f"{self.name} ({count}{others})"
@@ -173,4 +184,5 @@ class FiniteGroup:
             homogeneous=stored["homogeneous"],
             tolerance=stored["tolerance"],
             reason=None if reason is None else remark_from_dict(reason),
+            known_order=None if reason is None else stored["order"],
         )

@@ -43,6 +43,17 @@ class SlotGroup:
     name: str
     words: tuple[str, ...]
 
+    def __contains__(self, order: object) -> bool:
+        """Whether a permutation is in the group.
+
+        >>> cycle = permutation_group([(1, 2, 0)], 3)
+        >>> (2, 0, 1) in cycle, (1, 0, 2) in cycle
+        (True, False)
+        """
+        if not isinstance(order, tuple) or sorted(order) != list(range(self.degree)):
+            return False
+        return permutation_group([*self.generators, order], self.degree).order == self.order
+
     def title(self) -> str:
         """The name, with the slots that each orbit contains."""
         if not self.orbits:

@@ -11,7 +11,7 @@ from liegg.algebra.finite.catalog import TO_SUPERSCRIPTS, label
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.slots import SlotGroup
 from liegg.algebra.forms.forms import preserved_forms, signature
-from liegg.algebra.subspace import orthonormal
+from liegg.algebra.subspace import linear_part, orthonormal
 
 TRIVIAL = "trivial"
 """The name of a group of one element."""
@@ -138,10 +138,10 @@ def _of_matrices(
     if group is None or group.order == 1:
         return (base or algebra) if continuous else ""
     if not continuous:
-        return group.name if group.closed else "elements that do not close"
-    if not group.closed:
+        return group.name if group.closed or group.too_large else "elements that do not close"
+    if not group.closed and not group.too_large:
         return f"{algebra} with components that do not close"
-    if generators is not None and generators.shape[1:] == group.elements.shape[1:]:
+    if group.closed and generators is not None and generators.shape[1:] == group.elements.shape[1:]:
         named = _special(base, orthonormal(generators), group, uncertainty)
         if named:
             return named
@@ -153,7 +153,7 @@ def _special(
 ) -> str:
     """A name that the matrices themselves justify; empty where there is none."""
     n = span.shape[1] - group.homogeneous
-    linear, elements = orthonormal(span[:, :n, :n]), group.elements[:, :n, :n]
+    linear, elements = linear_part(span, n), group.elements[:, :n, :n]
     reversed_ = torch.linalg.det(elements) < 0
     match = re.fullmatch(r"[A-Za-z]+⁺?\((\d+)(,R)?\)", base)
     mirrored = match and int(match[1]) == n and bool(reversed_.any()) and group.order == 2

@@ -73,11 +73,14 @@ class Standard(NamedTuple):
     form: Float[Tensor, "n n"] | None
 
 
-def standard_frame(generators: Float[Tensor, "d n n"]) -> Standard | None:
-    """The standard frame of an exact algebra, assembled from its invariant subspaces.
+def standard_frame(
+    generators: Float[Tensor, "d n n"], *, uncertainty: float = 0.0
+) -> Standard | None:
+    """The standard frame of an algebra, assembled from its invariant subspaces.
 
     Args:
         generators: matrices that span it.
+        uncertainty: relative error of each unit generator.
 
     Returns:
         Frame and metric; None if it preserves no form on some subspace that it moves.
@@ -93,11 +96,11 @@ def standard_frame(generators: Float[Tensor, "d n n"]) -> Standard | None:
         return None
     span = orthonormal(generators)
     frames, metrics = [], []
-    for basis in invariant_subspaces(span):
+    for basis in invariant_subspaces(span, uncertainty=uncertainty):
         inside = torch.linalg.pinv(basis) @ span @ basis
         axes = metric = torch.eye(basis.shape[1]).to(basis)
         if float(inside.abs().max()) > FIXED_ENTRY:
-            forms = preserved_forms(inside)
+            forms = preserved_forms(inside, uncertainty=uncertainty)
             if forms.metric is not None:
                 axes = frame_of(forms.metric)
                 metric = axes.mT @ forms.metric @ axes

@@ -4,6 +4,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
@@ -40,6 +42,8 @@ def assert_elements(
         raise ArgumentError(
             "elements= does not take structured samples; pass tensors and an action such as liegg.Linear(3, copies=4)."
         )
+    if isinstance(elements, np.ndarray) and elements.ndim >= 2:
+        elements = torch.from_numpy(elements)
     action = action or _default_action(elements, copies)
     measured = element_effects(model, data, elements, action, output=output)
     allowed = default_tolerance(measured.unit) if tolerance is None else tolerance
@@ -49,6 +53,10 @@ def assert_elements(
         if not distance > STILL and words != "identity":
             raise AssertionError(
                 f"{measured.model} cannot be checked under {words}: it does not move the samples."
+            )
+        if math.isnan(effect):
+            raise AssertionError(
+                f"the output of {measured.model} is the same for all samples: nothing was checked."
             )
         if not effect <= allowed:
             raise AssertionError(

@@ -8,13 +8,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.diagnoses import Diagnosis
 from liegg.actions.finite.space import Space
 from liegg.actions.finite.vectors import VectorSpace
 from liegg.algebra.finite.close import close
 from liegg.algebra.finite.group import FiniteGroup
+from liegg.algebra.finite.monomial import signed_permutations
 from liegg.decision.grades import COUNTED
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.judge import Findings
+from liegg.discovery.group.judge import BESIDE_EXACT, Findings, distinct_elements
 from liegg.results.group_symmetries import GroupElement
 
 LARGEST_GROUP = 2000
@@ -23,10 +25,15 @@ LARGEST_GROUP = 2000
 EXACT_ERROR, INEXACT_ERROR = 1e-6, 0.05
 """Relative error of the matrices of exact elements and of others."""
 
+EXACT_ERRORS = 2.0
+"""Error of exact elements over that of the continuous part, where that is larger."""
+
+JUDGED_PRODUCTS, FACTORS = 32, 4
+"""Random products of generators that are judged where a group is too large to list."""
+
 SAME_ELEMENT = 0.1
 """Relative distance to an element of a group within which another one is the same."""
 
-BESIDE_EXACT = "it holds only nearly, beside exact symmetries"
 NOT_A_GROUP = "its powers and products do not form a group"
 
 
@@ -40,27 +47,24 @@ class Assembled(NamedTuple):
 def assemble(findings: Findings) -> None:
     """Find the largest group that elements form with all products of a grade that counts.
 
-    Exact elements come first, together. Others are part of the group only if nothing is exact, neither an element nor the continuous
-    part: one after the other, best first. An element stays out if it does not close with those before it, or if a product is not
-    a symmetry.
+    Where anything is exact (a direction, an element, a permutation, a shift), only exact elements are part of the group. Otherwise
+    elements are added one after the other, best first. An element stays out if it does not close with those before it, or if a
+    product is not a symmetry.
     """
     setting = findings.setting
-    if not findings.accepted:
-        return
     exact = [element for element in findings.accepted if element.grade == "exact"]
     others = [element for element in findings.accepted if element.grade != "exact"]
-    others = sorted(others, key=lambda element: element.effect)
-    blocks = Blocks(findings, setting.matrix_spaces, setting.algebra)
-    uncertain = bool(len(blocks.algebra)) and setting.uncertainty > 0
-    floor = INEXACT_ERROR if uncertain else EXACT_ERROR
-    found = blocks.attempt(exact, floor) if exact else None
-    if exact and found is None and uncertain:
-        # The continuous symmetries hold only nearly, and exact elements need not normalise them.
-        blocks = replace(blocks, algebra=blocks.algebra[:0])
-        found = blocks.attempt(exact, EXACT_ERROR)
-    if found or (len(blocks.algebra) and not uncertain):
+    if findings.anything_exact:
         findings.rejected += [replace(element, reason=BESIDE_EXACT) for element in others]
-    else:
+        others = []
+    if not exact and not others:
+        return
+    blocks = Blocks(findings, setting.matrix_spaces, setting.algebra)
+    floor = max(EXACT_ERROR, EXACT_ERRORS * setting.uncertainty)
+    floor = INEXACT_ERROR if setting.inexact else floor
+    found = blocks.attempt(exact, floor) if exact else None
+    if found is None:
+        others = sorted(others, key=lambda element: element.effect)
         found = _one_by_one(blocks, [*exact, *others], floor)
     if found:
         findings.group, findings.elements = found
@@ -131,14 +135,33 @@ class Blocks:
             coordinates=first.coordinates if alone else None,
             homogeneous=alone and isinstance(first, VectorSpace) and first.homogeneous,
         )
+        too_large = group.reason is not None and (
+            group.reason.diagnosis is Diagnosis.GROUP_BEYOND_LIMIT
+        )
+        if too_large and all(element.grade == "exact" for element in elements):
+            if not self.products_are_exact(group.elements):
+                return None
+            own = distinct_elements(elements)
+            listed = replace(group, elements=torch.stack([self.matrix(one) for one in own]))
+            return Assembled(_unlisted(listed, error), tuple(own))
         if not group.closed or len(group.elements) < 2:
             return None
         judged = self.findings.judge([self.candidate(matrix) for matrix in group.elements[1:]])
         if not all(element.grade in COUNTED for element in judged):
             return None
+        if not alone:  # the words of each block name its own coordinates
+            group = replace(group, words=(group.words[0], *(one.words for one in judged)))
         numbered = enumerate(zip(judged, group.words[1:], strict=True), start=1)
         named = (replace(one, words=words, component=place) for place, (one, words) in numbered)
         return Assembled(group, tuple(named))
+
+    def products_are_exact(self, generators: Float[Tensor, "k n n"]) -> bool:
+        """Whether random products of generators of a large group are symmetries like these."""
+        random = torch.Generator().manual_seed(self.findings.setting.seed)
+        picks = torch.randint(len(generators), (JUDGED_PRODUCTS, FACTORS), generator=random)
+        products = [torch.linalg.multi_dot([*generators[pick]]) for pick in picks]
+        judged = self.findings.judge([self.candidate(matrix) for matrix in products])
+        return all(one.grade in ("exact", "not testable") for one in judged)
 
     def contains(self, group: FiniteGroup, element: GroupElement) -> bool:
         """Whether an element is already in a finite group; components of continuous groups are compared when they are closed."""
@@ -147,3 +170,12 @@ class Blocks:
         matrix = self.matrix(element)
         gaps = (group.elements - matrix).flatten(1).norm(dim=1)
         return float(gaps.min()) <= SAME_ELEMENT * float(matrix.norm())
+
+
+def _unlisted(group: FiniteGroup, error: float) -> FiniteGroup:
+    """A group of more elements than are listed: its order and name where a rule gives them, else a lower bound."""
+    counted = None
+    if not group.dimension:
+        counted = signed_permutations(group.elements, tolerance=10 * error)
+    order, name = counted or (None, f"group of more than {LARGEST_GROUP} elements")
+    return replace(group, name=name, abstract=name, known_order=order)

@@ -66,8 +66,8 @@ def _applied(factors: Factors, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..
 def with_partner(candidate: Candidate, setting: Setting) -> Candidate:
     """The candidate with the element of the output that suits it best on the search samples.
 
-    Matrices of the output are solved for by least squares. Grids of the output move by any element of the grid; slots of the output
-    move as those of the input do, or not at all, whichever fits better.
+    Matrices of the output are solved for by least squares. Grids of the output move by any element of the grid; slots and circular
+    shifts of the output move as those of the input do, or not at all, whichever fits better.
     """
     if not setting.output_spaces:
         return candidate
@@ -93,9 +93,24 @@ def _exact(candidate: Candidate, setting: Setting) -> list[Factors]:
                 for one, matrix in candidate.factors
                 if isinstance(one, SlotSpace) and one.side == space.side
             ]
-            still = torch.eye(space.side, dtype=torch.float64)
-            choices.append([(space, matrix) for matrix in (still, *own)])
+            choices.append([(space, matrix) for matrix in (_still(space), *own)])
+        elif isinstance(space, ShiftSpace):
+            own = [
+                matrix
+                for one, matrix in candidate.factors
+                if isinstance(one, ShiftSpace) and _from_the_end(one) == _from_the_end(space)
+            ]
+            choices.append([(space, matrix) for matrix in (_still(space), *own)])
     return list(itertools.product(*choices))
+
+
+def _still(space: Space) -> Float[Tensor, "n n"]:
+    return torch.eye(space.side, dtype=torch.float64)
+
+
+def _from_the_end(space: ShiftSpace) -> tuple[int, int]:
+    """Which axis is shifted, and its side: outputs may have other leading axes."""
+    return space.axis - len(space.shape), space.side
 
 
 def _with_matrices(

@@ -1,9 +1,11 @@
 """The verb: a model and data in, finite symmetries beyond the continuous ones out."""
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis
@@ -13,17 +15,19 @@ from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.actions.finite.grid import GridSpace, ShiftSpace
 from liegg.actions.finite.slots import SlotSpace
+from liegg.actions.finite.space import Space
 from liegg.actions.finite.vectors import VectorSpace
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.discover import discover
 from liegg.discovery.group.assemble import assemble
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.grids import rotations, search_grid, search_shifts
-from liegg.discovery.group.judge import Findings
+from liegg.discovery.group.grids import assemble_shifts, rotations, search_grid, search_shifts
+from liegg.discovery.group.judge import BESIDE_EXACT, Findings
+from liegg.discovery.group.local import finite_effect
 from liegg.discovery.group.matrices import search_matrices
 from liegg.discovery.group.record import record
 from liegg.discovery.group.setting import RANDOM_STARTS, Setting, read
-from liegg.discovery.group.slots import search_slots
+from liegg.discovery.group.slots import assemble_slots, search_slots, swap
 from liegg.discovery.run import Run
 from liegg.discovery.verification.measure import CONSTANT
 from liegg.inputs.batches import Data
@@ -38,8 +42,8 @@ from liegg.results.symmetries import Symmetries
 MOST_STARTS = 10_000
 """Most random starts."""
 
-FEW_MIXED = 4
-"""Refuted elements of each of two spaces that are tried together."""
+FEW_MIXED = 6
+"""Elements of each of two spaces, left out of the group, that are tried together."""
 
 MOST_MIXED = 2
 """Pairs that are noted."""
@@ -153,49 +157,95 @@ def discover_group(
 
 
 def _search(setting: Setting) -> GroupSymmetries:
-    """Search every space, close what was found, and record it."""
-    findings = Findings(setting)
+    """Search every space, close what was found, and record it.
+
+    An exact element is first looked for beside the exact directions alone: a continuous part that holds only nearly contains
+    elements near any exact one, and would take its place. Only if nothing is exact, all directions are divided out.
+    """
+    findings = Findings(replace(setting, exact_only=True))
     question = setting.held_out
     constant = (CONSTANT * question.eps) ** 2 * question.output_square
     if min(question.variance, setting.search.variance) <= constant:
         findings.notes.append(Diagnosis.CONSTANT_HELD_OUT_OUTPUT())
         return record(findings)
+    effect = finite_effect(findings.setting)
+    if effect:
+        setting = replace(setting, local=True)
+        findings.setting = replace(setting, exact_only=True)
+        findings.notes.append(Diagnosis.GROUP_LOCAL(effect=effect))
+    slots = [space for space in setting.spaces if isinstance(space, SlotSpace)]
     for space in setting.spaces:
-        if isinstance(space, VectorSpace):
-            search_matrices(space, findings)
-        elif isinstance(space, GridSpace):
+        if isinstance(space, GridSpace):
             search_grid(space, findings)
         elif isinstance(space, ShiftSpace):
             search_shifts(space, findings)
         elif isinstance(space, SlotSpace):
             search_slots(space, findings)
-    _note_mixed(findings)
+    findings = _with_matrices(setting, findings)
+    assemble_shifts(findings)
+    for space in slots:
+        assemble_slots(space, findings)
     assemble(findings)
+    _add_pairs(findings)
     return record(findings, rotations(setting))
 
 
-def _note_mixed(findings: Findings) -> None:
-    """Try pairs of refuted elements of two spaces: a mirror image with two slots exchanged may be a symmetry though neither is.
+def _with_matrices(setting: Setting, findings: Findings) -> Findings:
+    """What matrices add: beside the exact directions or, if nothing is exact, beside all of them."""
+    spaces = [space for space in setting.spaces if isinstance(space, VectorSpace)]
 
-    A pair that counts is a note; it is not part of the group.
-    """
-    spaces = {space.kind: space for space in findings.setting.spaces}
-    refuted = {
-        kind: [
-            one for one in findings.rejected if one.kinds == (kind,) and one.grade != "not testable"
-        ][:FEW_MIXED]
-        for kind in spaces
-        if kind != "shifts"  # shifts do not commute with the grid
-    }
-    candidates = [
-        Candidate(
-            tuple((spaces[one.kinds[0]], one.matrix) for one in pair), "pair of refuted elements"
+    def searched(asked: Setting) -> Findings:
+        """The findings with those of all spaces of vectors."""
+        own = replace(
+            findings,
+            setting=asked,
+            accepted=list(findings.accepted),
+            rejected=list(findings.rejected),
+            tried=dict(findings.tried),
+            notes=list(findings.notes),
         )
-        for kinds in itertools.combinations(refuted, 2)
-        for pair in itertools.product(*(refuted[kind] for kind in kinds))
-        if not any(one.reason for one in pair)
+        for space in spaces:
+            search_matrices(space, own)
+        return own
+
+    beside_exact = searched(findings.setting)
+    if beside_exact.anything_exact or not setting.inexact:
+        return beside_exact
+    return searched(setting)
+
+
+def _add_pairs(findings: Findings) -> None:
+    """Try pairs of elements of two spaces that are left out of the group.
+
+    A mirror image with two slots exchanged may be a symmetry, and neither of them alone.
+    """
+    # Shifts do not commute with the grid.
+    spaces = [space for space in findings.setting.spaces if not isinstance(space, ShiftSpace)]
+    refuted = {space.kind: _left_out(space, findings)[:FEW_MIXED] for space in spaces}
+    candidates = [
+        Candidate(((one, h), (other, k)), "pair of refuted elements")
+        for one, other in itertools.combinations(spaces, 2)
+        for h, k in itertools.product(refuted[one.kind], refuted[other.kind])
     ]
     findings.count("pairs of elements", len(candidates))
-    counted = [one for one in findings.judge(candidates) if one.counted]
-    for one in counted[:MOST_MIXED]:
+    exact = findings.anything_exact
+    findings.pairs = [
+        one
+        for one in findings.judge(candidates)
+        if one.counted and (one.grade == "exact" or not exact)
+    ]
+    for one in findings.pairs[:MOST_MIXED]:
         findings.notes.append(Diagnosis.GROUP_MIXED(words=one.words, effect=one.effect))
+
+
+def _left_out(space: Space, findings: Findings) -> list[Tensor]:
+    """Matrices of elements of one space that are left out of the group; those of the search last, since they may be products."""
+    if isinstance(space, SlotSpace) and findings.slots is not None:
+        swaps = [swap(space.side, i, i + 1) for i in range(min(FEW_MIXED, space.side - 1))]
+        return [space.matrix(order) for order in swaps if order not in findings.slots]
+    left = sorted(findings.rejected, key=lambda one: (one.source == "search", one.effect))
+    return [
+        one.matrix
+        for one in left
+        if one.kinds == (space.kind,) and one.reason in ("", BESIDE_EXACT)
+    ]

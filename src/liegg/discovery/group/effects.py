@@ -16,6 +16,9 @@ JACKKNIFE_BLOCKS = 32
 FEWEST_BLOCKS = 8
 """Blocks below which there is no interval."""
 
+LARGEST_HALF = math.log(1e6)
+"""Half the width of an interval, on a logarithmic scale, beyond which nothing is known."""
+
 FEWEST_FREEDOM = 8.0
 """Degrees of freedom at least, where single samples carry the variance: with fewer, intervals for many elements have no end."""
 
@@ -64,7 +67,9 @@ def ratio_interval(
         return Interval(value, value, value)
     freedom = max(FEWEST_FREEDOM, min(count - 1.0, 1 / float(parts.max() / parts.sum())))
     half = student_quantile(level, freedom) * math.sqrt(variance)
-    return Interval(value, value * math.exp(-min(half, 700)), value * math.exp(min(half, 700)))
+    if half > LARGEST_HALF:
+        return Interval(value, 0.0, math.inf)
+    return Interval(value, value * math.exp(-half), value * math.exp(half))
 
 
 def grade(effect: float, defect: Interval, floor: float, thresholds: Thresholds) -> str:

@@ -21,6 +21,9 @@ from liegg.inputs.output_field import Field
 from liegg.inputs.part import asked_part
 from liegg.results.group_symmetries import GroupElement, GroupSymmetries
 
+SINGULAR = 1e12
+"""Condition number from which on a matrix is not invertible."""
+
 
 class ElementEffects(NamedTuple):
     """What elements do to a model's output.
@@ -97,6 +100,10 @@ def _candidate(element: Any, setting: Setting) -> tuple[Candidate, str]:
     if isinstance(element, Tensor) and element.ndim != 1:
         matrix = element.detach().to("cpu", torch.float64)
         candidate = Candidate(((_space(setting, matrix), matrix),), "given")
+        if not float(torch.linalg.cond(matrix)) < SINGULAR:
+            raise ArgumentError(
+                f"an element is the singular matrix {matrix.tolist()}; expected invertible matrices: a projection is no symmetry."
+            )
         return candidate, candidate.words
     order = [int(i) for i in element]
     if sorted(order) != list(range(len(order))):

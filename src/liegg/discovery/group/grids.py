@@ -1,13 +1,14 @@
 """Elements of a grid: the square or the cube exactly, circular shifts, and the angles at which an image network returns."""
 
 import math
+from dataclasses import replace
 
 import torch
 
 from liegg.actions.finite.grid import GridSpace, ShiftSpace
 from liegg.discovery.group.candidate import Candidate
 from liegg.discovery.group.effects import mean_interval
-from liegg.discovery.group.judge import Findings
+from liegg.discovery.group.judge import BESIDE_EXACT, Findings
 from liegg.discovery.group.setting import Setting
 from liegg.results.group_symmetries import Angle
 
@@ -29,7 +30,7 @@ def search_grid(space: GridSpace, findings: Findings) -> None:
 
 
 def search_shifts(space: ShiftSpace, findings: Findings) -> None:
-    """Find the smallest circular shift that is a symmetry, in places; 0 for none.
+    """Find the circular shifts that are symmetries.
 
     Only divisors of the side are tried: any other shift generates one of them.
     """
@@ -37,11 +38,25 @@ def search_shifts(space: ShiftSpace, findings: Findings) -> None:
     judged = findings.judge(
         [Candidate(((space, space.shift(d)),), f"circular shift by {d}") for d in divisors]
     )
-    counted = [d for d, element in zip(divisors, judged, strict=True) if element.counted]
-    findings.shifts.append(min(counted, default=0))
-    findings.shift_orders.append(space.side // min(counted, default=space.side))
+    pairs = zip(divisors, judged, strict=True)
+    findings.circular.append((space.side, {d: element for d, element in pairs if element.counted}))
     findings.count("circular shifts", len(judged))
     findings.rejected += [element for element in judged if not element.counted]
+
+
+def assemble_shifts(findings: Findings) -> None:
+    """The smallest circular shift along every axis, in places; 0 for none. Only exact ones where anything is exact."""
+    exact = findings.anything_exact
+    for side, counted in findings.circular:
+        kept = {d: one for d, one in counted.items() if one.grade == "exact" or not exact}
+        findings.rejected += [
+            replace(one, reason=BESIDE_EXACT) for d, one in counted.items() if d not in kept
+        ]
+        smallest = min(kept, default=side)
+        findings.shifts.append(smallest % side)
+        findings.shift_orders.append(side // smallest)
+        if kept:
+            findings.moved_circularly.append(kept[smallest])
 
 
 def rotations(setting: Setting) -> tuple[Angle, ...]:

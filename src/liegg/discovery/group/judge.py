@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -29,6 +29,7 @@ STILL = 1e-6
 """Displacement, in multiples of the data's spread, below which an element does not move the data."""
 
 NOT_MOVED = "it does not move the samples"
+BESIDE_EXACT = "it holds only nearly, beside exact symmetries"
 
 LARGEST_OUTPUT_CONDITION = 1e3
 """Largest condition number of what an element does to the output; beyond, it loses part of the output."""
@@ -105,11 +106,15 @@ class Findings:
         accepted: elements on vectors, channels and the grid that count.
         rejected: elements that were judged and do not.
         permutations: permutations of slots that count.
+        slot_generators: permutations that generate those of slots.
+        circular: for every axis of a grid its side, and the circular shifts that count by their number of places.
         group: closed under multiplication; None if no matrix but the identity was found.
         elements: one per element of the group, the identity left out.
         slots: the group of the permutations; None without slots.
         shifts: smallest circular shift along every axis of a grid.
         shift_orders: orders of the groups that they generate.
+        moved_circularly: the evidence for the smallest circular shifts.
+        pairs: symmetries of two spaces at once, neither part of which is one alone.
         tried: number of elements by where they come from.
         notes: remarks.
     """
@@ -120,13 +125,24 @@ class Findings:
     accepted: list[GroupElement] = field(default_factory=list)
     rejected: list[GroupElement] = field(default_factory=list)
     permutations: list[GroupElement] = field(default_factory=list)
+    slot_generators: list[tuple[int, ...]] = field(default_factory=list)
+    circular: list[tuple[int, dict[int, GroupElement]]] = field(default_factory=list)
     group: FiniteGroup | None = None
     elements: tuple[GroupElement, ...] = ()
     slots: SlotGroup | None = None
     shifts: list[int] = field(default_factory=list)
     shift_orders: list[int] = field(default_factory=list)
+    moved_circularly: list[GroupElement] = field(default_factory=list)
+    pairs: list[GroupElement] = field(default_factory=list)
     tried: dict[str, int] = field(default_factory=dict)
     notes: list[Remark] = field(default_factory=list)
+
+    @property
+    def anything_exact(self) -> bool:
+        """Whether a direction, an element, a permutation or a shift is exact: then nothing else is part of the group."""
+        shifts = (one for _, counted in self.circular for one in counted.values())
+        elements = (*self.accepted, *self.permutations, *shifts)
+        return self.setting.exact_directions > 0 or any(one.grade == "exact" for one in elements)
 
     def judge(self, candidates: Sequence[Candidate]) -> list[GroupElement]:
         """Grade elements on held-out samples, completed with what they do to the output.
@@ -195,3 +211,12 @@ class Findings:
     def count(self, source: str, number: int) -> None:
         """Note how many elements were tried."""
         self.tried[source] = self.tried.get(source, 0) + number
+
+
+def distinct_elements(elements: Sequence[GroupElement]) -> list[GroupElement]:
+    """Elements without repeats of the same matrices."""
+    kept: dict[Any, GroupElement] = {}
+    for one in elements:
+        entries = (tuple((m / m.norm()).flatten().round(decimals=6).tolist()) for m in one.matrices)
+        kept.setdefault((one.kinds, one.reason, *entries), one)
+    return list(kept.values())

@@ -40,6 +40,9 @@ EXACT_COST = 1e-16
 EXACT_TOLERANCE, INEXACT_TOLERANCE = 1e-6, 0.02
 """Distance of samples, relative to their size, within which an orbit reaches them."""
 
+ERRORS = 10.0
+"""How many times the error of a unit generator a product of their exponentials may be off."""
+
 COMPONENT_STARTS = 6
 """Random starts of the descent to the identity."""
 
@@ -69,6 +72,8 @@ def search_matrices(space: VectorSpace, findings: Findings) -> None:
         ]
         return
     known = _add(judged, [], space, findings)
+    if setting.local:  # matrices near the continuous symmetries would fit the samples, too
+        return
     obstacle = _obstacle(setting, space)
     if obstacle is not None:
         findings.notes.append(obstacle)
@@ -118,8 +123,9 @@ def _add(
     setting, algebra = findings.setting, findings.setting.algebra_on(space)
     findings.rejected += [element for element in judged if not element.counted]
     counted = [element for element in judged if element.counted]
-    new = representatives(counted, algebra, known, exact=not setting.uncertainty)
-    tolerance = INEXACT_TOLERANCE if setting.uncertainty else EXACT_TOLERANCE
+    new = representatives(counted, algebra, known, exact=not setting.inexact)
+    exact = max(EXACT_TOLERANCE, ERRORS * setting.uncertainty)
+    tolerance = INEXACT_TOLERANCE if setting.inexact else exact
     for element in new:
         told = told_apart(
             space,

@@ -1,20 +1,28 @@
 """The record of a search: identity, elements, name, the sentence."""
 
+import math
 from dataclasses import asdict, replace
 
 import torch
 
+from liegg._utils.diagnoses import plural
 from liegg.algebra import identify
 from liegg.algebra.finite.whole_name import TRIVIAL, whole_name
 from liegg.decision.grades import GRADES
-from liegg.discovery.group.assemble import BESIDE_EXACT
 from liegg.discovery.group.effects import largest_effect
 from liegg.discovery.group.grids import kept_rotations
-from liegg.discovery.group.judge import Findings
+from liegg.discovery.group.judge import BESIDE_EXACT, Findings, distinct_elements
 from liegg.results.group_symmetries import Angle, GroupElement, GroupSymmetries
+from liegg.results.symmetries import Symmetries
 
 MOST_REJECTED = 32
 """Rejected elements that are recorded; those that are not testable come first, then by their defect."""
+
+FEW_WORDS = 2
+"""Generators of permutations that the sentence names."""
+
+MIXED_PAIRS = "mixed pairs"
+"""In a name: symmetries of two spaces at once, which are none alone."""
 
 MIRRORS = ("−1", "sign of an invariant part", "reflection of a form", "sign flip")
 """Structured elements that are mirror images where their determinant is negative."""
@@ -30,7 +38,8 @@ def record(findings: Findings, angles: tuple[Angle, ...] = ()) -> GroupSymmetrie
     setting = findings.setting
     thresholds, output = setting.thresholds, setting.search.output_action
     rejected = sorted(
-        findings.rejected, key=lambda one: (one.grade != "not testable", one.defect, one.effect)
+        distinct_elements(findings.rejected),
+        key=lambda one: (one.grade != "not testable", one.defect, one.effect),
     )
     draft = GroupSymmetries(
         elements=(*map(_identity, findings.elements[:1]), *findings.elements),
@@ -56,20 +65,21 @@ def record(findings: Findings, angles: tuple[Angle, ...] = ()) -> GroupSymmetrie
             "output_action": None if output is None else output.settings(),
             "sample": list(setting.search.x.shape[1:]),
             "thresholds": asdict(thresholds),
+            "directions": setting.directions,
         },
         model=setting.search.model.name,
     )
-    return replace(draft, sentence=_sentence(draft))
+    return replace(draft, sentence=_sentence(draft, findings))
 
 
 def _name(findings: Findings) -> str:
     """Name of the complete group."""
     setting, continuous = findings.setting, findings.setting.continuous
-    named = "" if continuous is None or not continuous.nullity else (continuous.name or "unknown")
+    named = "" if continuous is None else _algebra_name(continuous, setting.directions)
     if named.startswith("unknown") and len(setting.algebra):
         # An action without matrices has no name for its span, but the part on this space has.
         named = identify(setting.algebra, uncertainty=setting.uncertainty).name
-    return whole_name(
+    name = whole_name(
         named,
         setting.algebra if len(setting.algebra) else None,
         findings.group,
@@ -77,6 +87,19 @@ def _name(findings: Findings) -> str:
         shifts=findings.shift_orders,
         uncertainty=setting.uncertainty,
     )
+    if not findings.pairs:
+        return name
+    return MIXED_PAIRS if name == TRIVIAL else f"{name} and {MIXED_PAIRS}"
+
+
+def _algebra_name(continuous: Symmetries, directions: int) -> str:
+    """The name of the first directions; empty without any."""
+    if not directions:
+        return ""
+    if directions == continuous.nullity:
+        return continuous.name or "unknown"
+    names = [level.name for level in continuous.tower if level.dimension == directions]
+    return names[0] if names else "unknown"
 
 
 def _identity(element: GroupElement) -> GroupElement:
@@ -104,13 +127,13 @@ def _identity(element: GroupElement) -> GroupElement:
     )
 
 
-def _sentence(found: GroupSymmetries) -> str:
+def _sentence(found: GroupSymmetries, findings: Findings) -> str:
     """The finding in one or two sentences: the group, how well it holds, what was refuted or is not testable."""
     if found.spread <= 0 or any(
         note.diagnosis.name == "CONSTANT_HELD_OUT_OUTPUT" for note in found.notes
     ):
         return "Undecided: the output is the same for all samples."
-    counted = [*found.elements[1:], *found.permutations]
+    counted = [*found.elements[1:], *found.permutations, *findings.moved_circularly]
     parts = []
     if found.name == TRIVIAL:
         parts.append("No finite symmetry but the identity was found")
@@ -123,18 +146,24 @@ def _sentence(found: GroupSymmetries) -> str:
             if worst.grade == "exact"
             else f"to {worst.effect:.2g} of the output's spread"
         )
-        parts[-1] += f": {_counted(found)} {how} ({worst.grade})"
-    mirror = _mirror(found)
+        parts[-1] += f": {_counted(found, findings)} {how} ({worst.grade})"
+    parts += _nearly(found)
+    mirror = _mirror(found, findings)
     if mirror is not None:
-        size = f"{mirror.effect * found.spread:.3g}, {mirror.effect:.2g} of the output's spread"
+        size = (
+            f"{mirror.effect * found.spread:.3g} in the output, {mirror.effect:.2g} of its spread"
+        )
         parts.append(f"mirror images differ by {size}")
     if found.kept_rotations is not None:
         fold, effect = found.kept_rotations
         parts.append(
             f"of the rotations by any angle the network keeps those by multiples of {360 / fold:g}° to {effect:.2g}"
         )
-    if any(note.diagnosis.name == "GROUP_MIXED" for note in found.notes):
-        parts.append("further symmetries pair a matrix with a permutation (see the notes)")
+    if findings.pairs:
+        first = findings.pairs[0]
+        parts.append(
+            f"together, but not alone, these are a symmetry ({first.grade}): {first.words}"
+        )
     if found.not_testable:
         first = found.not_testable[0]
         more = len(found.not_testable) - 1
@@ -143,22 +172,51 @@ def _sentence(found: GroupSymmetries) -> str:
     return "; ".join(parts) + "."
 
 
-def _counted(found: GroupSymmetries) -> str:
+def _nearly(found: GroupSymmetries) -> list[str]:
+    """What the sentence says of continuous symmetries that are not exact, with their size."""
+    continuous = found.continuous
+    if continuous is None or found.directions == continuous.nullity == continuous.decision.exact:
+        return []
+    name = continuous.name or "unknown"
+    if name.startswith("unknown"):
+        name = plural(continuous.nullity, "continuous direction")
+    for note in found.notes:
+        if note.diagnosis.name == "GROUP_LOCAL":
+            size = f"{note.values['effect']:.2g} of the output's spread"
+            return [
+                f"{name} holds only near the samples: finite motions change the output by {size}"
+            ]
+    largest = max(
+        level.largest for level in continuous.tower if level.dimension <= continuous.nullity
+    )
+    return [
+        f"{name} holds only nearly, up to {100 * math.sqrt(largest):.2g} % of an average motion"
+    ]
+
+
+def _counted(found: GroupSymmetries, findings: Findings) -> str:
     """How many elements hold."""
     parts = []
-    if found.order > 1:
-        what = "components" if found.group is not None and found.group.dimension else "elements"
-        parts.append(f"{found.order} {what}")
+    if found.group is not None and found.order > 1:
+        what = "components" if found.group.dimension else "elements"
+        order = f"a group of {found.order}" if found.group.order else "its"
+        listed = f"generators of {order} {what}" if found.group.too_large else what
+        parts.append(f"{len(found.group.elements)} {listed}")
     if found.slots is not None and found.slots.order > 1:
-        parts.append("the permutations of slots")
+        own = [one.words for one in found.permutations[: FEW_WORDS + 1]]
+        which = f" ({'; '.join(own)})" if len(own) <= FEW_WORDS else ""
+        parts.append(f"the permutations of slots{which}")
+    if any(order > 1 for order in findings.shift_orders):
+        steps = " and ".join(str(step) if step else "none" for step in found.shifts)
+        parts.append(f"circular shifts along the axes (by {steps})")
     return " and ".join(parts) + (" hold" if parts else "")
 
 
-def _mirror(found: GroupSymmetries) -> GroupElement | None:
+def _mirror(found: GroupSymmetries, findings: Findings) -> GroupElement | None:
     """The best mirror image that is not a symmetry, where continuous symmetries leave that question open."""
     if found.continuous is None or not found.continuous.nullity:
         return None
-    reversing = [one for one in found.elements if _reverses(one)]
+    reversing = [one for one in (*found.elements, *findings.pairs) if _reverses(one)]
     untested = [one for one in found.not_testable if _reverses(one)]
     if reversing or untested:
         return None

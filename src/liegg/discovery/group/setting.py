@@ -15,6 +15,7 @@ from liegg.actions.finite.generators import generators_on
 from liegg.actions.finite.grid import GridSpace
 from liegg.actions.finite.space import Space
 from liegg.actions.finite.vectors import VectorSpace
+from liegg.decision.gap import mixing_angle
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.verification.measure import Question
 from liegg.inputs.batches import Batches, Data, as_batches
@@ -63,6 +64,8 @@ class Setting:
         thresholds: what counts as a symmetry.
         seed: of random starts and controls.
         starts: random starts of each round of a search over matrices; 0 for structured elements alone.
+        exact_only: whether only the exact ones of the continuous symmetries are divided out.
+        local: whether finite motions refute the exact ones; then none is divided out.
     """
 
     search: Question
@@ -72,6 +75,8 @@ class Setting:
     thresholds: Thresholds = field(default_factory=Thresholds)
     seed: int = 0
     starts: int = RANDOM_STARTS
+    exact_only: bool = False
+    local: bool = False
 
     @property
     def action(self) -> Action:
@@ -89,12 +94,31 @@ class Setting:
         return tuple(s for s in self.spaces if isinstance(s, VectorSpace | GridSpace))
 
     @property
+    def exact_directions(self) -> int:
+        """Number of continuous symmetries that are exact; they come first."""
+        return 0 if self.continuous is None or self.local else self.continuous.decision.exact
+
+    @property
+    def directions(self) -> int:
+        """Number of continuous symmetries that are divided out."""
+        if self.continuous is None or self.exact_only or self.local:
+            return self.exact_directions
+        return self.continuous.nullity
+
+    @property
+    def inexact(self) -> bool:
+        """Whether some of these hold only nearly."""
+        return self.directions > self.exact_directions
+
+    @cached_property
     def uncertainty(self) -> float:
-        """Relative error of the continuous symmetries: none if all are exact."""
-        if self.continuous is None:
+        """Relative error of their unit generators; that of exact ones is the rounding of the model's arithmetic."""
+        if self.continuous is None or not self.directions:
             return 0.0
-        grades = self.continuous.decision.grades[: self.continuous.nullity]
-        return 0.0 if all(grade == "exact" for grade in grades) else INEXACT_GENERATORS
+        if self.inexact:
+            return INEXACT_GENERATORS
+        values, floor = self.continuous.accumulated.solution.values, self.continuous.decision.floor
+        return min(mixing_angle(values, self.directions, floor), INEXACT_GENERATORS)
 
     @cached_property
     def floor(self) -> float:
@@ -116,12 +140,9 @@ class Setting:
 
     def algebra_on(self, space: Space) -> Float[Tensor, "d n n"]:
         """Generators of the continuous symmetries that move this space and no other."""
-        if (
-            isinstance(space, VectorSpace)
-            and self.continuous is not None
-            and self.continuous.nullity
-        ):
-            return generators_on(space, self.action, self.continuous.coefficients.double().cpu())
+        if isinstance(space, VectorSpace) and self.continuous is not None and self.directions:
+            coefficients = self.continuous.coefficients[: self.directions].double().cpu()
+            return generators_on(space, self.action, coefficients)
         return torch.zeros(0, space.side, space.side, dtype=torch.float64)
 
     def shaped(self, y: Float[Tensor, "b c"]) -> Float[Tensor, "b ..."]:

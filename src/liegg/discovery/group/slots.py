@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from jaxtyping import Float
@@ -10,8 +10,9 @@ from torch import Tensor
 
 from liegg.actions.finite.slots import SlotSpace
 from liegg.algebra.finite.slots import permutation_group
+from liegg.discovery.group.assemble import NOT_A_GROUP
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.judge import Findings
+from liegg.discovery.group.judge import BESIDE_EXACT, Findings
 from liegg.discovery.group.setting import ANOTHER_SAMPLE, Setting
 from liegg.results.group_symmetries import GroupElement
 
@@ -35,36 +36,67 @@ JUDGED_SWAPS = 12
 MOST_BLOCKS = 64
 """Most cycles and block permutations that are judged."""
 
+JUDGED_PRODUCTS = 120
+"""Products of inexact permutations that are judged."""
+
 FEW_SLOTS = 6
 """Slots up to which all cycles of three and pairs of transpositions are tried; above it cycles of three neighbours."""
 
 
 def search_slots(space: SlotSpace, findings: Findings) -> None:
-    """Find the permutations that are symmetries.
+    """Find the permutations that are symmetries: the exact ones or, if none is exact, those that count.
 
-    Each slot is compared with the slots that are left, in one batch: a set of n equal slots takes n − 1 transpositions, not n(n − 1)/2.
-    Those that pass on a few samples are judged. Then cycles, exchanges of blocks and even permutations are tried.
+    Args:
+        space: the slots.
+        findings: what was found on all spaces.
     """
-    n = space.side
-    search = _SlotSearch(space, findings)
-    generator = torch.Generator().manual_seed(findings.setting.seed)
-    left, components = list(range(n)), []
-    while left:
-        first, *others = left
-        near = search.screened({_swap(n, first, other): SWAP for other in others})
-        near = [other for other in others if _swap(n, first, other) in near]
-        same = search.component(first, near, generator)
-        components.append([first, *same])
-        left = [slot for slot in others if slot not in same]
-    further: dict[Order, str] = {}
-    for order, source in _further(n, components):
-        further.setdefault(order, source)
-    promising = search.screened(further)
-    search.judge(dict(itertools.islice(promising.items(), MOST_BLOCKS)))
-    if not search.generators and not search.rejected:
-        search.judge({_swap(n, 0, 1): SWAP})
+    search = _SlotSearch(space, findings, exact=True)
+    search.run()
+    if not search.generators and search.nearly:
+        search = _SlotSearch(space, findings, exact=False)
+        search.run()
+    findings.permutations += search.permutations
+    findings.slot_generators += search.generators
     findings.rejected += search.rejected
-    findings.slots = permutation_group(search.generators, n)
+    findings.rejected += [replace(one, reason=BESIDE_EXACT) for one in search.nearly]
+
+
+def assemble_slots(space: SlotSpace, findings: Findings) -> None:
+    """The group of the permutations; those that are not exact must form a group whose elements count, if nothing is exact."""
+    n, found = space.side, findings.permutations
+    nearly = [one for one in found if one.grade != "exact"]
+    if nearly and findings.anything_exact:
+        findings.rejected += [replace(one, reason=BESIDE_EXACT) for one in nearly]
+        findings.permutations = [one for one in found if one.grade == "exact"]
+        findings.slot_generators = [_order(one) for one in findings.permutations]
+    elif nearly and not _all_count(space, findings, findings.slot_generators):
+        kept: list[GroupElement] = []
+        for one in sorted(found, key=lambda one: one.effect):
+            orders = [_order(other) for other in (*kept, one)]
+            if _all_count(space, findings, orders):
+                kept.append(one)
+            else:
+                findings.rejected.append(replace(one, reason=NOT_A_GROUP))
+        findings.permutations = kept
+        findings.slot_generators = [_order(one) for one in kept]
+    findings.slots = permutation_group(findings.slot_generators, n)
+
+
+def _order(element: GroupElement) -> Order:
+    return tuple(element.matrix.argmax(1).tolist())
+
+
+def _all_count(space: SlotSpace, findings: Findings, generators: Sequence[Order]) -> bool:
+    """Whether products of permutations are symmetries: all of a small group, some of a large one."""
+    products, front = {tuple(range(space.side))}, [tuple(range(space.side))]
+    while front and len(products) < JUDGED_PRODUCTS:
+        one = front.pop(0)
+        new = {tuple(step[i] for i in one) for step in generators} - products
+        products |= new
+        front += sorted(new)
+    moving = sorted(products - {tuple(range(space.side))})[:JUDGED_PRODUCTS]
+    judged = findings.judge([Candidate(((space, space.matrix(p)),), "product") for p in moving])
+    return all(one.counted for one in judged)
 
 
 @dataclass
@@ -74,14 +106,48 @@ class _SlotSearch:
     Attributes:
         space: the slots.
         findings: what was found on all spaces.
+        exact: whether only exact permutations are looked for.
         generators: permutations that generate the group.
+        permutations: those of them that were judged.
+        nearly: permutations that count and are not exact, where exact ones are looked for.
         rejected: permutations that were judged and are not symmetries.
     """
 
     space: SlotSpace
     findings: Findings
+    exact: bool
     generators: list[Order] = field(default_factory=list)
+    permutations: list[GroupElement] = field(default_factory=list)
+    nearly: list[GroupElement] = field(default_factory=list)
     rejected: list[GroupElement] = field(default_factory=list)
+
+    def run(self) -> None:
+        """Search transpositions, then cycles, exchanges of blocks and even permutations.
+
+        Each slot is compared with the slots that are left, in one batch: a set of n equal slots takes n − 1 transpositions, not
+        n(n − 1)/2. Those that pass on a few samples are judged.
+        """
+        n = self.space.side
+        generator = torch.Generator().manual_seed(self.findings.setting.seed)
+        left, components = list(range(n)), []
+        while left:
+            first, *others = left
+            near = self.screened({swap(n, first, other): SWAP for other in others})
+            near = [other for other in others if swap(n, first, other) in near]
+            same = self.component(first, near, generator)
+            components.append([first, *same])
+            left = [slot for slot in others if slot not in same]
+        further: dict[Order, str] = {}
+        for order, source in _further(n, components):
+            further.setdefault(order, source)
+        promising = self.screened(further)
+        self.judge(dict(itertools.islice(promising.items(), MOST_BLOCKS)))
+        if not self.generators and not self.rejected and not self.nearly:
+            self.judge({swap(n, 0, 1): SWAP})
+
+    def holds(self, element: GroupElement) -> bool:
+        """Whether a permutation is one that is looked for."""
+        return element.counted and (element.grade == "exact" or not self.exact)
 
     def screened(self, orders: dict[Order, str]) -> dict[Order, str]:
         """The permutations that pass on a few samples, with where they come from."""
@@ -96,12 +162,14 @@ class _SlotSearch:
         return self.findings.judge([Candidate((factors[o],), orders[o]) for o in orders])
 
     def judge(self, orders: dict[Order, str]) -> list[GroupElement]:
-        """Add permutations to those that count or to the others."""
+        """Add permutations to those that hold or to the others."""
         judged = self.measured(orders)
         for order, element in zip(orders, judged, strict=True):
-            (self.findings.permutations if element.counted else self.rejected).append(element)
-            if element.counted:
+            if self.holds(element):
+                self.permutations.append(element)
                 self.generators.append(order)
+            else:
+                (self.nearly if element.counted else self.rejected).append(element)
         return judged
 
     def component(self, first: int, near: list[int], generator: torch.Generator) -> list[int]:
@@ -110,7 +178,7 @@ class _SlotSearch:
         Of many, some transpositions and two random permutations of all of them are judged; all transpositions if one of these fails.
         """
         n = self.space.side
-        swaps = {_swap(n, first, other): SWAP for other in near}
+        swaps = {swap(n, first, other): SWAP for other in near}
         if len(near) > JUDGED_SWAPS:
             step, slots = len(near) // JUDGED_SWAPS, torch.tensor([first, *near])
             some = dict(list(swaps.items())[::step][:JUDGED_SWAPS])
@@ -118,15 +186,16 @@ class _SlotSearch:
                 shuffle = torch.randperm(len(slots), generator=generator)
                 some[_moved(n, slots.tolist(), slots[shuffle].tolist())] = MIXED
             judged = self.measured(some)
-            if all(element.counted for element in judged):
-                self.findings.permutations.extend(judged)
+            if all(map(self.holds, judged)):
+                self.permutations.extend(judged)
                 self.generators.extend(swaps)
                 return near
         judged = self.judge(swaps)
-        return [other for other, element in zip(near, judged, strict=True) if element.counted]
+        return [other for other, element in zip(near, judged, strict=True) if self.holds(element)]
 
 
-def _swap(n: int, i: int, j: int) -> Order:
+def swap(n: int, i: int, j: int) -> Order:
+    """The permutation that exchanges two slots."""
     return _moved(n, (i, j), (j, i))
 
 
@@ -184,6 +253,9 @@ def _cycles_and_blocks(n: int, components: list[list[int]]) -> Iterator[tuple[Or
     for size in divisors[1:]:
         blocks = [every[start : start + size] for start in range(0, n, size)]
         strided = [every[start :: n // size] for start in range(n // size)]
+        for parts in (blocks, strided):
+            for images in ([p[1:] + p[:1] for p in parts], [p[::-1] for p in parts]):
+                yield _moved(n, sum(parts, ()), sum(images, ())), "cycle of all blocks of slots"
         pairs += [(parts[0], part) for parts in (blocks, strided) for part in parts[1:]]
     pairs += [
         (one, other)

@@ -14,6 +14,7 @@ from liegg.algebra.finite.compact import roots
 from liegg.algebra.finite.components import sign_changes, sign_patterns
 from liegg.algebra.forms.commutant import invariant_subspaces
 from liegg.algebra.forms.forms import preserved_forms
+from liegg.algebra.subspace import linear_part, orthonormal
 from liegg.discovery.group.candidate import Candidate
 from liegg.discovery.group.setting import Setting
 
@@ -92,8 +93,7 @@ def structured(
         uncertainty: relative error of each unit generator.
     """
     n = len(moments.moment)
-    linear = algebra[:, :n, :n]
-    linear = linear[linear.flatten(1).norm(dim=1) > 1e-6]
+    linear = linear_part(orthonormal(algebra), n)
     starts = [
         *axis_starts(n),
         *spectral_starts(moments),
