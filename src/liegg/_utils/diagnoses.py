@@ -130,6 +130,11 @@ class Diagnosis(Enum):
         "held-out samples that are moved along {count:symmetry} ({names}) do not look like the others (p = {p:.2g}): the test "
         "functions do not see what tells them apart. Use others, or more",
     )
+    DATA_THICK_SURFACE = (
+        Kind.WARNING,
+        "the samples are {percent} % of the data's size away from the surface that was fitted: the directions and the name are no more "
+        "accurate than that",
+    )
     DATA_MIXED_UNITS = (
         Kind.WARNING,
         "the sizes of the features differ by a factor of {ratio:.0f}: their motions are not comparable. Standardise the data",

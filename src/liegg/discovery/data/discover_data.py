@@ -11,10 +11,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.arguments import checked
-from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
+from liegg._utils.text import percent_digits
 from liegg._utils.threads import threads
 from liegg.actions import Action
 from liegg.decision.distribution import SAMPLES_PER_COMBINATION
@@ -24,7 +25,7 @@ from liegg.discovery.data.classes import Classes, as_classes
 from liegg.discovery.data.conclude import conclude
 from liegg.discovery.data.discriminator import train_discriminator
 from liegg.discovery.data.moved import move_by_elements, move_held_out
-from liegg.discovery.data.support import fit_surface
+from liegg.discovery.data.support import Surface, fit_surface
 from liegg.discovery.discover import discover
 from liegg.discovery.run import Run
 from liegg.inputs.batches import Batches, Data, as_batches
@@ -46,6 +47,9 @@ FEWEST_DECIDED = 100
 NO_EFFECT = 1e12
 """Threshold of the effect that nothing exceeds: a function may be constant on the data, so that an effect relative to its spread has
 no meaning."""
+
+SURFACE_DEFECT, SURFACE_FACTOR = 1e-6, 3.0
+"""Largest defect of a symmetry of a surface on which the data lies exactly; else its root is this many times the distance."""
 
 FIRST_SAMPLES = 4096
 """Samples from which the scales of the test functions are taken."""
@@ -105,7 +109,7 @@ def discover_data(
         >>> sym.nullity, sym.name
         (1, 'so(2)')
     """
-    run, thresholds = _checked_run(run or Run()), thresholds or Thresholds()
+    run, given, thresholds = _checked_run(run or Run()), thresholds, thresholds or Thresholds()
     seed = run.seed
     if is_table(data):
         action, data = action.named(column_labels(data)), table_values(data)
@@ -121,6 +125,8 @@ def discover_data(
         action.check(tuple(x.shape[1:]))
         _check_spread(x)
         function, subject, facts = _level_function(question, x, seed=seed)
+        if isinstance(function, Surface) and not given:
+            thresholds = _of_surface(function, thresholds)
         sym = discover(
             function,
             x,
@@ -132,6 +138,10 @@ def discover_data(
             controls="random",
         )
         settings = sym.settings | {"question": question} | facts
+        if isinstance(function, Surface) and function.thickness:
+            sym = _warned(
+                sym, Diagnosis.DATA_THICK_SURFACE(percent=percent_digits(function.thickness))
+            )
         return replace(sym, model=subject, settings=settings)
     classes = as_classes(labels)
     with seeded(seed), torch.inference_mode(False), torch.no_grad():
@@ -179,6 +189,22 @@ def _level_function(
     return network, "the discriminator of the data", {"told_apart": accuracy}
 
 
+def _of_surface(surface: Surface, thresholds: Thresholds) -> Thresholds:
+    """What counts as a symmetry of a surface: as small a defect as the samples' distance from it explains."""
+    largest = max(SURFACE_DEFECT, (SURFACE_FACTOR * surface.thickness) ** 2)
+    return replace(
+        thresholds,
+        threshold=min(thresholds.threshold, largest),
+        strong=min(thresholds.strong, largest),
+    )
+
+
+def _warned(sym: Symmetries, warning: Remark) -> Symmetries:
+    """The result with one more warning."""
+    warnings = (*sym.decision.warnings, warning)
+    return replace(sym, decision=replace(sym.decision, warnings=warnings))
+
+
 def _check_spread(x: Float[Tensor, "b ..."]) -> None:
     """Raise `ArgumentError` for samples that are all the same, or too small for their squares."""
     largest = float((x - x[:1]).abs().max())
@@ -218,9 +244,7 @@ def _moved(
             warning = Diagnosis.DATA_FAILS_WHEN_MOVED(
                 count=len(failing), names=names, p=min(one.p_value for one in failing)
             )
-            decision = sym.decision
-            decision = replace(decision, warnings=(*decision.warnings, warning))
-            sym = replace(sym, decision=decision)
+            sym = _warned(sym, warning)
     if elements:
         tests += move_by_elements(elements, sym.action, _some(batches), seed=seed)
     if not tests or sym.distribution is None:
