@@ -135,6 +135,16 @@ class Diagnosis(Enum):
         "the samples are {percent} % of the data's size away from the surface that was fitted: the directions and the name are no more "
         "accurate than that",
     )
+    DATA_CLUSTERED = (
+        Kind.WARNING,
+        "the samples lie in about {clusters:tight cluster}, which {clusters:?is|are} finer than what the test functions see. Give "
+        "functions= that see {clusters:?it|them}, or analyse one cluster",
+    )
+    DATA_DEPENDS_ON_ORDER = (
+        Kind.WARNING,
+        "samples are like those before them, as in a series or a sorted file: they count as about {effective:independent sample}. "
+        "If their order has no meaning, shuffle them; if they belong together in groups, give these in run=liegg.Run(groups=...)",
+    )
     DATA_MIXED_UNITS = (
         Kind.WARNING,
         "the sizes of the features differ by a factor of {ratio:.0f}: their motions are not comparable. Standardise the data",

@@ -95,7 +95,7 @@ def fit_surface(x: Float[Tensor, "b ..."], *, seed: int) -> Surface:
     parts = order[:half], order[len(x) // 2 :][:half]
     fitted, judged = (_Sampled.of(features, x[part]) for part in parts)
     coefficients = fitted.values.new_zeros(0, len(sizes) + 1)
-    distances, highest = fitted.values.new_zeros(0), 0
+    distances, highest, nearest = fitted.values.new_zeros(0), 0, math.inf
     while len(distances) < numbers * HIGHEST_DEGREE:
         tried = [_vanishing(fitted, judged, sizes <= degree, coefficients) for degree in degrees]
         nearest = min(float(one.min()) if len(one) else math.inf for _, one in tried)
