@@ -135,6 +135,11 @@ class Diagnosis(Enum):
         "the samples are {percent} % of the data's size away from the surface that was fitted: the directions and the name are no more "
         "accurate than that",
     )
+    DATA_OFF_CENTRE = (
+        Kind.WARNING,
+        "the mean of the data is {ratio:.2g} times its spread away from 0, and rotations about a far point can hardly be told from "
+        "translations. Subtract the mean from the data",
+    )
     DATA_CLUSTERED = (
         Kind.WARNING,
         "the samples lie in about {clusters:tight cluster}, which {clusters:?is|are} finer than what the test functions see. Give "
@@ -576,7 +581,7 @@ class Diagnosis(Enum):
     # discovery/compare: notes
     INDEPENDENT_INTERVALS = (
         Kind.NOTE,
-        "intervals are taken as independent: whether both models saw the same data is not known",
+        "intervals are taken as independent: whether both results are of the same samples is not known",
     )
     NO_INTERVALS = (Kind.NOTE, "{model} has no intervals")
     NO_INTERVALS_FOR_OTHERS = (
@@ -592,8 +597,8 @@ class Diagnosis(Enum):
     # discovery/compare: which symmetries
     NOT_COMPARABLE = (
         Kind.REASON,
-        "Not decided: the data of {models} leaves directions open (too few samples, or nothing that moves the output), so the "
-        "models cannot be compared",
+        "Not decided: directions are left open in {models} (too few samples, or nothing that changes along them), so the two cannot "
+        "be compared",
     )
     SAME_ALGEBRA = (Kind.REASON, "Both are {adjective} under {algebra}")
     SAME_DIRECTIONS = (

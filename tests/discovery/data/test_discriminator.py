@@ -36,7 +36,7 @@ def test_only_motions_that_keep_the_reference_are_asked_about() -> None:
     half = torch.cat([x[:, :2], x[:, 2:].abs()], 1)
     about = keeping_the_reference(liegg.Linear(3), half, seed=0)
     assert about.size == 1
-    assert "rotation in x₁–x₂" in about.describe(torch.eye(1, dtype=torch.float64))[0]
+    assert about.describe(torch.eye(1, dtype=torch.float64))[0].startswith("rotation")
     with pytest.raises(ArgumentError, match="rotations about the mean"):
         keeping_the_reference(liegg.Linear(2), x[:, :2] + 5, seed=0)
 

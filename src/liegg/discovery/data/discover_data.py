@@ -18,7 +18,7 @@ from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg._utils.text import percent_digits
 from liegg._utils.threads import threads
-from liegg.actions import Action
+from liegg.actions import Action, MatrixAction
 from liegg.decision.distribution import SAMPLES_PER_COMBINATION
 from liegg.decision.thresholds import Thresholds
 from liegg.decision.two_sample import MOVED_LEVEL, PERMUTATIONS, MovedTest
@@ -50,6 +50,9 @@ no meaning."""
 
 SURFACE_DEFECT, SURFACE_FACTOR = 1e-6, 3.0
 """Largest defect of a symmetry of a surface on which the data lies exactly; else its root is this many times the distance."""
+
+FARTHEST_MEAN = 3.0
+"""Distance of the data's mean from 0, in multiples of its spread, up to which affine maps are told apart."""
 
 RUNS = 32
 """Runs of consecutive samples, which tell whether samples depend on those before them."""
@@ -168,7 +171,10 @@ def discover_data(
                 shape=tuple(first.shape[1:]),
                 seed=seed,
             )
-            sym = concluded(doubt=_clustered(first) if functions is None else None)
+            doubt = _off_centre(first, action)
+            if doubt is None and functions is None:
+                doubt = _clustered(first)
+            sym = concluded(doubt=doubt)
             tests, doubt = _held_out_tests(sym, held, seed=seed)
             if doubt is not None:
                 sym = concluded(doubt=doubt)
@@ -259,6 +265,17 @@ def _held_out_tests(
         names=", ".join(one.name for one in failing),
         p=min(one.p_value for one in failing),
     )
+
+
+def _off_centre(x: Float[Tensor, "b ..."], action: Action) -> Remark | None:
+    """That affine maps move vectors about a far point, where rotations are nearly translations; None if it is near."""
+    if not isinstance(action, MatrixAction) or not action.homogeneous or x.ndim != 2:
+        return None
+    if action.ambient != x.shape[1] + 1:
+        return None
+    mean = x.mean(0)
+    ratio = float(mean.norm()) / float((x - mean).square().sum(1).mean().sqrt())
+    return Diagnosis.DATA_OFF_CENTRE(ratio=ratio) if ratio > FARTHEST_MEAN else None
 
 
 def _clustered(x: Float[Tensor, "b ..."]) -> Remark | None:

@@ -72,7 +72,7 @@ def decide_distribution(
         problem: the means.
         detectable: defect that would have been seen.
         feature_sizes: summed squares of the features; None where they have no units of their own.
-        doubt: why the test functions may miss what breaks a symmetry; if any is found, nothing is decided.
+        doubt: why the test functions may miss what breaks a symmetry: if any is found, nothing is decided; or why they cannot tell.
     """
     solution, total = solved.solution, len(solved.solution.values)
     response = solution.sensitivity * sums.spread
@@ -80,11 +80,11 @@ def decide_distribution(
     facts = DataFacts(samples=sums.samples, degenerate=problem.samples < FEWEST_DECIDED)
     warnings = _about_units(feature_sizes) + _about_order(problem)
     decision = decide(solution, case, facts, thresholds, warnings=warnings)
-    if doubt is not None and solved.found:
+    if doubt is not None and (solved.found or doubt.diagnosis is Diagnosis.DATA_OFF_CENTRE):
         facts, warnings = replace(facts, degenerate=True), (*warnings, doubt)
         decision = decide(solution, case, facts, thresholds, warnings=warnings)
     if facts.degenerate:
-        count = total if doubt is None else solved.found
+        count = solved.found or total
         sentence = Diagnosis.DATA_UNDECIDED(samples=sums.samples, undecided=count, total=total)
         return replace(decision, undecided=count, sentence=sentence)
     if 0 < solved.found < total and decision.nullity < solved.found:
