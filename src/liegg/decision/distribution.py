@@ -31,8 +31,8 @@ DISPERSED = 1.25
 """Variance between blocks over that of independent samples from which on samples are taken to be dependent: for independent ones
 it is 1 to about 8 %."""
 
-JOINED_RUNS = 4
-"""Runs of consecutive samples that are joined if they are found to depend on each other."""
+JOINED_RUNS, SERIAL_ERRORS = 4, 4.0
+"""Runs of consecutive samples that are joined if they depend on each other, and the standard errors from which on they do."""
 
 SAMPLES_PER_COMBINATION = 5
 """Samples per combination of test functions, at least."""
@@ -176,7 +176,10 @@ def _serial_dispersion(
     Runs that are too short see only a part of it, so that neighbouring ones are joined too.
     """
     found = _dispersion(apart, counts, covariance)
-    if found.mean <= DISPERSED:
+    matrix = covariance.flatten(2).flatten(0, 1)
+    freedom = float(matrix.trace()) ** 2 / float(matrix.square().sum().clamp_min(1e-300))
+    chance = math.sqrt(2 / max((len(counts) - 1) * freedom, 1.0))
+    if found.mean <= max(DISPERSED, 1 + SERIAL_ERRORS * chance):
         return 1.0
     joined = counts.reshape(-1, JOINED_RUNS)
     sums = (counts[:, None, None] * apart).unflatten(0, joined.shape).sum(1)
