@@ -82,8 +82,6 @@ def questioned(
 ) -> Identification:
     """The identification, not sure if its own generators fail the test that the span passed, or if the data cannot tell.
 
-    If its generators are no symmetries at all, the span has no name.
-
     Args:
         identification: the name of the span.
         action: the candidate generators.
@@ -93,8 +91,6 @@ def questioned(
     if not identification.known or not decision.nullity or not isinstance(action, MatrixAction):
         return identification
     failing = _does_not_hold(identification, action, accumulated, decision)
-    if failing is not None and failing.values["defect"] > decision.thresholds.weak:
-        return unseen(decision.nullity, action.ambient, failing)  # the name is of another span
     reasons = [] if failing is None else [failing]
     if _leaves_the_data(action, accumulated, decision):
         same = _same_on_this_data(identification, action, accumulated, decision)
