@@ -340,3 +340,17 @@ def test_larger_ones_of_simple_kinds():
         (so(10), "so(10)"),
     ]:
         assert liegg.identify(hidden(generators, 3, condition=30.0)).name == name
+
+
+def test_a_generator_that_is_left_out_makes_the_name_unsure():
+    """sl(2) in units of 1 to 1000: in float32 one direction is lost beside the others, but not by rounding."""
+    frame = torch.tensor([[0.6, 0.8], [-0.8, 0.6]]).double() @ torch.diag(
+        torch.tensor([1.0, 1000.0]).double()
+    )
+    given = frame @ liegg.sl(2) @ torch.linalg.inv(frame)
+    mixed = (normal(3, 3, seed=1) @ given.flatten(1)).unflatten(1, (2, 2))
+    assert liegg.identify(mixed).name == "sl(2,R)"
+    lost = liegg.identify(mixed.float())
+    assert not (lost.confident and lost.name != "sl(2,R)")
+    copies = torch.cat([liegg.so(3), liegg.so(3)[:1] + liegg.so(3)[1:2]])
+    assert liegg.identify(copies).confident

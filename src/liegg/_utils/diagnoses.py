@@ -130,6 +130,26 @@ class Diagnosis(Enum):
         "held-out samples that are moved along {count:symmetry} ({names}) do not look like the others (p = {p:.2g}): the test "
         "functions do not see what tells them apart. Use others, or more",
     )
+    DATA_THICK_SURFACE = (
+        Kind.WARNING,
+        "the samples are {percent} % of the data's size away from the surface that was fitted: the directions and the name are no more "
+        "accurate than that",
+    )
+    DATA_OFF_CENTRE = (
+        Kind.WARNING,
+        "the mean of the data is {ratio:.2g} times its spread away from 0, and rotations about a far point can hardly be told from "
+        "translations. Subtract the mean from the data",
+    )
+    DATA_CLUSTERED = (
+        Kind.WARNING,
+        "the samples lie in about {clusters:tight cluster}, which {clusters:?is|are} finer than what the test functions see. Give "
+        "functions= that see {clusters:?it|them}, or analyse one cluster",
+    )
+    DATA_DEPENDS_ON_ORDER = (
+        Kind.WARNING,
+        "samples are like those before them, as in a series or a sorted file: they count as about {effective:independent sample}. "
+        "If their order has no meaning, shuffle them; if they belong together in groups, give these in run=liegg.Run(groups=...)",
+    )
     DATA_MIXED_UNITS = (
         Kind.WARNING,
         "the sizes of the features differ by a factor of {ratio:.0f}: their motions are not comparable. Standardise the data",
@@ -571,7 +591,7 @@ class Diagnosis(Enum):
     # discovery/compare: notes
     INDEPENDENT_INTERVALS = (
         Kind.NOTE,
-        "intervals are taken as independent: whether both models saw the same data is not known",
+        "intervals are taken as independent: whether both results are of the same samples is not known",
     )
     NO_INTERVALS = (Kind.NOTE, "{model} has no intervals")
     NO_INTERVALS_FOR_OTHERS = (
@@ -587,8 +607,8 @@ class Diagnosis(Enum):
     # discovery/compare: which symmetries
     NOT_COMPARABLE = (
         Kind.REASON,
-        "Not decided: the data of {models} leaves directions open (too few samples, or nothing that moves the output), so the "
-        "models cannot be compared",
+        "Not decided: directions are left open in {models} (too few samples, or nothing that changes along them), so the two cannot "
+        "be compared",
     )
     SAME_ALGEBRA = (Kind.REASON, "Both are {adjective} under {algebra}")
     SAME_DIRECTIONS = (

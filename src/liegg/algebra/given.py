@@ -32,6 +32,9 @@ second order."""
 ROUNDING_STEPS = 100.0
 """Rounding units by which exact matrices in well-conditioned coordinates are off."""
 
+DEPENDENT_UNITS = 50.0
+"""Rounding units up to which a singular value of the given generators is that of dependent ones."""
+
 ROUNDING_ANGLE = 60.0
 """Largest angle to the nearest algebra, over the residual of the brackets, that rounding makes."""
 
@@ -75,7 +78,7 @@ def span_of(tensor: Tensor) -> tuple[Float[Tensor, "r n n"], float, float]:
     if len(matrices) and float(size := matrices.abs().max()) > 0:
         matrices = matrices / size  # squares of very large or small numbers would overflow
     single = tensor.is_floating_point() and tensor.dtype != torch.float64
-    floor = EXACT_SINGLE if single else EXACT_DOUBLE
+    floor = max(EXACT_SINGLE, torch.finfo(tensor.dtype).eps) if single else EXACT_DOUBLE
     # Every matrix counts the same, whatever its size.
     sizes = matrices.flatten(1).norm(dim=1)
     rows = matrices.flatten(1)[sizes > 0] / sizes[sizes > 0, None]
@@ -83,8 +86,10 @@ def span_of(tensor: Tensor) -> tuple[Float[Tensor, "r n n"], float, float]:
     if not len(rows):
         return matrices[:0], floor, unit
     _, values, right = svd(rows, full_matrices=False)
-    kept = values > (1e-5 if single else 1e-10) * values[0]
-    condition = float(values[0] / values[kept][-1])
+    kept = values > max(floor if single else 1e-10, unit) * values[0]
+    # A direction that is left out although rounding does not explain it makes everything as uncertain as it is small.
+    given = values > DEPENDENT_UNITS * unit * values[0]
+    condition = float(values[0] / values[kept | given][-1])
     return right[kept].unflatten(1, matrices.shape[1:]), floor, ROUNDING_STEPS * unit * condition
 
 

@@ -141,7 +141,10 @@ def _identified(
         return _with_margin(record, math.inf, name="0", angle=0.0, meaning=meaning("0"))
     closed = closure(span, uncertainty=error or 0.0, affine=affine)
     noise = noise_of(error, closed, floor, rounding)
-    return _by_family(replace(record, closure=closed), closed, noise)
+    found = _by_family(replace(record, closure=closed), closed, noise)
+    if len(span) < count and rounding > floor:  # what was left out is small, but not rounding
+        return replace(found, margin=min(found.margin, 1.0), confident=False)
+    return found
 
 
 def _in_other_units(found: Identification, tensor: Tensor) -> Identification:

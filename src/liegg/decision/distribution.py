@@ -5,6 +5,7 @@ A distribution is invariant under the flow of $X$ if and only if $E[\langle \nab
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -29,6 +30,9 @@ SURELY_REJECTED = 50.0
 DISPERSED = 1.25
 """Variance between blocks over that of independent samples from which on samples are taken to be dependent: for independent ones
 it is 1 to about 8 %."""
+
+JOINED_RUNS, SERIAL_ERRORS = 4, 4.0
+"""Runs of consecutive samples that are joined if they depend on each other, and the standard errors from which on they do."""
 
 SAMPLES_PER_COMBINATION = 5
 """Samples per combination of test functions, at least."""
@@ -76,6 +80,7 @@ class MeanProblem:
         samples: effective number of samples: copies and clusters count once.
         covered: samples from which the covariance was taken.
         dispersion: variance between blocks over that of independent samples, at least 1.
+        serial: the same of runs of consecutive samples.
     """
 
     mean: Float[Tensor, "k r"]
@@ -84,6 +89,7 @@ class MeanProblem:
     samples: float
     covered: int
     dispersion: float
+    serial: float = 1.0
 
     @property
     def noise(self) -> Float[Tensor, "r r"]:
@@ -104,7 +110,10 @@ def pose_means(sums: RowMeans, displacement: Displacement, tolerance: float) -> 
     functions = _combinations(sums)
     mean = functions @ sums.mean @ whiten
     covariance = _transformed(_transformed(sums.covariance, functions, 0), whiten.mT, 1)
-    dispersion = _dispersion(sums, functions, whiten, mean, covariance)
+    apart = functions @ sums.blocks @ whiten - mean
+    dispersed = _dispersion(apart, sums.counts, covariance).mean
+    serial = _serial_dispersion(functions @ sums.runs @ whiten - mean, sums.run_counts, covariance)
+    dispersion = max(dispersed if dispersed > DISPERSED else 1.0, serial)
     return MeanProblem(
         mean=mean,
         covariance=covariance,
@@ -112,6 +121,7 @@ def pose_means(sums: RowMeans, displacement: Displacement, tolerance: float) -> 
         samples=sums.samples / dispersion,
         covered=sums.covered,
         dispersion=dispersion,
+        serial=serial,
     )
 
 
@@ -132,23 +142,51 @@ def _combinations(sums: RowMeans) -> Float[Tensor, "j k"]:
     return (axes[:, kept] / variances[kept].sqrt()).mT[-most:]
 
 
+class _Dispersion(NamedTuple):
+    """Variance of the means of blocks over what independent samples would give.
+
+    Attributes:
+        mean: over all functions.
+        largest: of any function.
+    """
+
+    mean: float
+    largest: float
+
+
 def _dispersion(
-    sums: RowMeans,
-    functions: Float[Tensor, "j k"],
-    whiten: Float[Tensor, "g r"],
-    mean: Float[Tensor, "j r"],
-    covariance: Float[Tensor, "j r j r"],
-) -> float:
-    """Variance of the means of blocks over what independent samples would give; 1 unless it is clearly more."""
-    filled = sums.counts > 0
+    apart: Float[Tensor, "p j r"], counts: Float[Tensor, " p"], covariance: Float[Tensor, "j r j r"]
+) -> _Dispersion:
+    """How far the means of blocks are apart."""
+    filled = counts > 0
     count = int(filled.sum())
-    if count < 2:
+    within = torch.einsum("kaka->k", covariance)
+    if count < 2 or not float(within.sum()) > 0:
+        return _Dispersion(1.0, 1.0)
+    between = (counts[filled, None] * apart[filled].square().sum(2)).sum(0) / (count - 1)
+    ratios = between / within.clamp_min(torch.finfo(within.dtype).tiny)
+    return _Dispersion(float(between.sum() / within.sum()), float(ratios.max()))
+
+
+def _serial_dispersion(
+    apart: Float[Tensor, "s j r"], counts: Float[Tensor, " s"], covariance: Float[Tensor, "j r j r"]
+) -> float:
+    """The dispersion of runs of consecutive samples, the largest of any function; 1 if they are independent.
+
+    Runs that are too short see only a part of it, so that neighbouring ones are joined too.
+    """
+    found = _dispersion(apart, counts, covariance)
+    matrix = covariance.flatten(2).flatten(0, 1)
+    freedom = float(matrix.trace()) ** 2 / float(matrix.square().sum().clamp_min(1e-300))
+    chance = math.sqrt(2 / max((len(counts) - 1) * freedom, 1.0))
+    if found.mean <= max(DISPERSED, 1 + SERIAL_ERRORS * chance):
         return 1.0
-    apart = functions @ sums.blocks[filled] @ whiten - mean
-    between = float((sums.counts[filled] * apart.square().sum((1, 2))).sum()) / (count - 1)
-    within = float(torch.einsum("kaka->", covariance))
-    ratio = between / within if within > 0 else 1.0
-    return ratio if ratio > DISPERSED else 1.0
+    joined = counts.reshape(-1, JOINED_RUNS)
+    sums = (counts[:, None, None] * apart).unflatten(0, joined.shape).sum(1)
+    longer = _dispersion(
+        sums / joined.sum(1).clamp_min(1)[:, None, None], joined.sum(1), covariance
+    )
+    return max(found.largest, longer.largest)
 
 
 def noise_of(problem: MeanProblem, h: Float[Tensor, "r d"]) -> Float[Tensor, "k d k d"]:

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-PERMUTATIONS = 199
-"""Permutations of the pooled samples: p-values are multiples of 1/200."""
+PERMUTATIONS = 499
+"""Permutations of the pooled samples: p-values are multiples of 1/500."""
 
 MOVED_LEVEL = 0.01
 """p-value up to which moved samples have another distribution."""

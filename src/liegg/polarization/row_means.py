@@ -64,6 +64,8 @@ class RowMeans(NamedTuple):
         values: `[k, k]`, covariance of the functions.
         blocks: `[p, k, g]`, the mean of each block of samples.
         counts: `[p]`, samples of each block.
+        runs: `[s, k, g]`, the mean of each run of consecutive samples; one run if their order is not used.
+        run_counts: `[s]`, samples of each run.
         samples: number of samples.
         covered: number of samples from which the covariance was taken.
         moment: summed moments, from which the action computes the displacement.
@@ -76,6 +78,8 @@ class RowMeans(NamedTuple):
     values: Float[Tensor, "k k"]
     blocks: Float[Tensor, "p k g"]
     counts: Float[Tensor, " p"]
+    runs: Float[Tensor, "s k g"]
+    run_counts: Float[Tensor, " s"]
     samples: int
     covered: int
     moment: Float[Tensor, "s s"]
@@ -171,25 +175,35 @@ def _by_class(
     return spread.flatten(1)
 
 
-def finalise(state: RowSums, action: Action, first: Float[Tensor, "b ..."]) -> RowMeans:
+def finalise(
+    state: RowSums, action: Action, first: Float[Tensor, "b ..."], *, runs: int = 1
+) -> RowMeans:
     """Means and covariances of all samples.
 
     Args:
         state: sums of all samples.
         action: candidate generators.
         first: a batch of the data.
+        runs: number of runs of consecutive samples; the block of a sample is then its block times this number, plus its run.
     """
     (_, k, g), samples = state.rows.shape, state.inputs.samples
     centre = state.squared / state.covered
     covariance = (state.square / state.covered - torch.outer(centre, centre)).reshape(k, g, k, g)
     average = state.values / samples
     moment, _, noise = displacement.finalise(state.inputs, action, first)
+    rows, counts = state.rows.reshape(-1, runs, k, g), state.counts.reshape(-1, runs)
+    of_blocks, of_runs = (
+        (rows.sum(axis), counts.sum(axis), counts.sum(axis).clamp_min(1)[:, None, None])
+        for axis in (1, 0)
+    )
     return RowMeans(
         mean=state.rows.sum(0) / samples,
         covariance=covariance * (state.covered / max(state.covered - 1, 1)),
         values=state.products / samples - torch.outer(average, average),
-        blocks=state.rows / state.counts.clamp_min(1)[:, None, None],
-        counts=state.counts,
+        blocks=of_blocks[0] / of_blocks[2],
+        counts=of_blocks[1],
+        runs=of_runs[0] / of_runs[2],
+        run_counts=of_runs[1],
         samples=samples,
         covered=state.covered,
         moment=moment,

@@ -153,16 +153,18 @@ class Features(TestFunctions):
 
 @dataclass(frozen=True, eq=False)
 class Monomials(TestFunctions):
-    """All monomials up to a degree of the numbers of a sample, in units of the size of the data.
+    """All monomials up to a degree of the numbers of a sample, about the centre of the data and in units of its size.
 
     Low moments alone see an so(n) in everything that looks like a Gaussian.
 
     Attributes:
         exponents: `[k, numbers]`, whole numbers.
+        centre: `[numbers]`, of the data: powers of numbers far from 0 would cancel.
         unit: size of the data.
     """
 
     exponents: Float[Tensor, "k m"]
+    centre: Float[Tensor, " m"]
     unit: float
 
     @property
@@ -177,7 +179,7 @@ class Monomials(TestFunctions):
 
     def values(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k"]:
         """Values of a batch."""
-        x = x.flatten(1)[:, None] / self.unit
+        x = ((x.flatten(1) - self.centre.to(x)) / self.unit)[:, None]
         powers, product = torch.ones_like(x), torch.ones_like(x[..., :1]).expand(-1, self.size, 1)
         exponents = self.exponents.to(x.device)
         for degree in range(1, int(self.exponents.max()) + 1):
@@ -193,7 +195,9 @@ class Monomials(TestFunctions):
         for place in range(numbers):
             lowered = self.exponents.clone()
             lowered[:, place] = (lowered[:, place] - 1).clamp_min(0)
-            parts.append(self.exponents[:, place] * Monomials(lowered, self.unit).values(x))
+            parts.append(
+                self.exponents[:, place] * Monomials(lowered, self.centre, self.unit).values(x)
+            )
         return torch.stack(parts, 2)
 
 
@@ -253,7 +257,8 @@ def monomials(x: Float[Tensor, "b ..."], degree: int) -> Monomials:
         for total in range(1, degree + 1)
         for factors in combinations_with_replacement(numbers, total)
     ]
-    return Monomials(torch.tensor(exponents, dtype=torch.float64), data_size(flat))
+    powers = torch.tensor(exponents, dtype=torch.float64)
+    return Monomials(powers, flat.double().mean(0), data_size(flat))
 
 
 def data_size(flat: Float[Tensor, "b m"]) -> float:

@@ -161,10 +161,12 @@ def _clear(comparison: Comparison, pair: PairedDefect) -> str:
     """In which model the defect is clearly smaller, and by how much; a dash if in neither."""
     if not pair.smaller:
         return "–"
-    ratio = pair.ratio
-    times = 1.0 if ratio is None else ratio[0] if pair.smaller == "a" else 1 / ratio[0]
-    name = comparison.named(pair.smaller)
-    return f"{name}, {'exact' if ratio is None else f'{times:.2g} times'}"
+    name, ratio = comparison.named(pair.smaller), pair.ratio
+    if ratio is None:  # one is exact, or its interval begins at 0
+        smaller = pair.a if pair.smaller == "a" else pair.b
+        return f"{name}, exact" if smaller.exact else name
+    times = ratio[0] if pair.smaller == "a" else 1 / ratio[0]
+    return f"{name}, {times:.2g} times"
 
 
 def _defect(measured: Measured) -> str:

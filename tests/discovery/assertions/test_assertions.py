@@ -393,3 +393,15 @@ class TestElements:
             assert_invariant(products, x, elements=torch.zeros(0, 3, 3), action=action)
         with pytest.raises(AssertionError, match="does not move the samples"):
             assert_invariant(products, 0 * x + 1, elements=torch.eye(3)[[1, 0, 2]], action=action)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_what_the_derivative_hides_fails_the_assertion(dtype):
+    x = normal(300, 3).to(dtype)
+
+    def stepped(x):
+        return square(x) + 0.1 * (x[:, 0] > 0)
+
+    with pytest.raises(AssertionError, match="finite elements"):
+        assert_invariant(stepped, x, "so(3)")
+    assert_invariant(square, x + 3, "so(3)")

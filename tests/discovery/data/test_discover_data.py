@@ -178,3 +178,19 @@ def test_rotated_images_have_the_rotation() -> None:
         images.flatten(1), liegg.Image(group="linear", shape=(1, 12, 12)), functions=40
     )
     torch.testing.assert_close(flat.defects, sym.defects)
+
+
+def test_samples_that_depend_on_those_before_them_decide_less() -> None:
+    steps = 0.14 * data_set("gaussian", 4000)[:, :2]
+    states = [torch.zeros(2, dtype=torch.float64)]
+    for step in steps:
+        states.append(0.99 * states[-1] + step)
+    series = torch.stack(states)
+    sym = liegg.discover_data(series, liegg.Linear(2), functions=48)
+    assert sym.decision.undecided
+    assert Diagnosis.DATA_DEPENDS_ON_ORDER in [one.diagnosis for one in sym.decision.warnings]
+    whole = data_set("gaussian", 4000)[:, :2]
+    plain = liegg.discover_data(whole, liegg.Linear(2), functions=48)
+    ordered = liegg.discover_data(whole[whole[:, 0].argsort()], liegg.Linear(2), functions=48)
+    assert not plain.decision.warnings
+    assert "shuffle" in str(ordered.decision.warnings[0])

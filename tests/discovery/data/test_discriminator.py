@@ -6,6 +6,7 @@ import torch
 import liegg
 from known_data import data_set
 from liegg._utils.errors import ArgumentError
+from liegg.discovery.data.discriminator import keeping_the_reference
 
 ROTATIONS = liegg.Linear(3).restrict(liegg.so(3))
 
@@ -26,6 +27,26 @@ def test_both_ways_find_the_same_rotations(kind: str, count: int) -> None:
 def test_data_that_cannot_be_told_from_the_reference() -> None:
     with pytest.raises(ArgumentError, match="hardly more than chance"):
         liegg.discover_data(data_set("gaussian", 3000), ROTATIONS, question="discriminator")
+
+
+def test_only_motions_that_keep_the_reference_are_asked_about() -> None:
+    x = data_set("gaussian", 2000)
+    assert keeping_the_reference(liegg.Linear(3), x, seed=0).size == 3
+    assert keeping_the_reference(liegg.Affine(3), x + 2, seed=0).size == 3
+    half = torch.cat([x[:, :2], x[:, 2:].abs()], 1)
+    about = keeping_the_reference(liegg.Linear(3), half, seed=0)
+    assert about.size == 1
+    assert about.describe(torch.eye(1, dtype=torch.float64))[0].startswith("rotation")
+    with pytest.raises(ArgumentError, match="rotations about the mean"):
+        keeping_the_reference(liegg.Linear(2), x[:, :2] + 5, seed=0)
+
+
+@pytest.mark.slow
+def test_the_discriminator_of_half_a_gaussian_has_one_rotation() -> None:
+    x = data_set("gaussian", 4000)
+    half = torch.cat([x[:, :2], 1.5 * x[:, 2:].abs()], 1)
+    sym = liegg.discover_data(half, liegg.Linear(3), question="discriminator")
+    assert sym.name == "so(2)"
 
 
 def test_large_samples_are_refused() -> None:

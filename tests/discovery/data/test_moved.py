@@ -1,10 +1,13 @@
 """Moved samples: symmetries hold at finite size, other elements do not."""
 
+import math
+
 import pytest
 import torch
 
 import liegg
 from known_data import data_set
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, LieggError
 
 FLIP = torch.diag(torch.tensor([1.0, 1.0, -1.0]))
@@ -48,4 +51,56 @@ def test_too_few_held_out_samples() -> None:
     with pytest.raises(ArgumentError, match="at least 40"):
         liegg.discover_data(
             data_set("cube", 200), liegg.Linear(3), functions=16, held_out=data_set("cube", 10)
+        )
+
+
+def test_elements_leave_the_labels() -> None:
+    x = data_set("gaussian", 1000)
+    across = torch.diag(torch.tensor([-1.0, 1.0, 1.0]))
+    for batches in (x, [x[:300], x[300:]]):
+        sym = liegg.discover_data(
+            batches,
+            liegg.Linear(3),
+            functions=16,
+            labels=x[:, 2] > 0,
+            elements={"flip": FLIP, "across": across},
+        )
+        assert sym.distribution is not None
+        flip, other = sym.distribution.moved
+        assert flip.p_value <= 0.005
+        assert other.p_value > 0.01
+
+
+def _blobs(count: int) -> torch.Tensor:
+    angles = torch.arange(count, dtype=torch.float64).repeat(300) * (2 * math.pi / count)
+    centres = torch.stack([angles.cos(), angles.sin()], 1)
+    return centres + 0.02 * data_set("gaussian", 300 * count)[:, :2]
+
+
+def test_tight_clusters_decide_nothing() -> None:
+    sym = liegg.discover_data(_blobs(12), liegg.Linear(2))
+    assert sym.decision.undecided == 1
+    assert sym.nullity == 0
+    (warning,) = sym.decision.warnings
+    assert warning.diagnosis is Diagnosis.DATA_CLUSTERED
+    assert warning.values["clusters"] == 12
+
+
+def test_a_motion_that_fails_on_held_out_samples_is_not_claimed() -> None:
+    x = _blobs(10)
+    sym = liegg.discover_data(x[:2000], liegg.Linear(2), functions=64, held_out=x[2000:])
+    assert sym.nullity == 0
+    assert sym.decision.undecided == 1
+    assert Diagnosis.DATA_FAILS_WHEN_MOVED in [one.diagnosis for one in sym.decision.warnings]
+    assert sym.distribution is not None
+    assert len(sym.distribution.moved) == 1
+
+
+def test_an_element_that_gives_no_finite_sample() -> None:
+    with pytest.raises(ArgumentError, match="burst: no moved sample is finite"):
+        liegg.discover_data(
+            data_set("cube", 200),
+            liegg.Linear(3),
+            functions=16,
+            elements={"burst": lambda x: x / 0},
         )

@@ -29,3 +29,25 @@ def test_data_without_a_symmetry_has_nothing_to_keep() -> None:
     ball = liegg.discover(lambda x: x.square().sum(1), x, liegg.Linear(3))
     first = liegg.compare(data, ball).remarks[0]
     assert first.diagnosis is Diagnosis.DATA_HAS_NOTHING_TO_KEEP
+
+
+def test_a_data_set_is_never_exact() -> None:
+    x = data_set("half shell", 4000)
+    data = liegg.discover_data(x, liegg.Linear(3), functions=32)
+    odd = liegg.discover(lambda x: x[:, 0] ** 3 + x[:, 1] + x[:, 2] ** 2, x, liegg.Linear(3))
+    text = liegg.compare(data, odd, names=("data", "model")).table(width=160)
+    assert "rotation" in text
+    assert "data, exact" not in text
+    assert "both models" not in text
+
+
+def test_affine_maps_about_a_far_point_are_undecided() -> None:
+    x = data_set("gaussian", 4000)[:, :2]
+    near = liegg.discover_data(x, liegg.Affine(2), functions=32)
+    assert near.nullity == 1
+    for offset in (10.0, 1e6):
+        sym = liegg.discover_data(x + offset, liegg.Affine(2), functions=32)
+        assert sym.nullity == 0
+        assert sym.decision.undecided
+        kinds = [one.diagnosis for one in sym.decision.warnings]
+        assert Diagnosis.DATA_OFF_CENTRE in kinds

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError, NonFiniteError
 from liegg._utils.version import __version__
 from liegg.actions import Action, Displacement
@@ -32,6 +33,7 @@ def conclude(
     functions: str,
     shape: tuple[int, ...],
     seed: int,
+    doubt: Remark | None = None,
 ) -> Symmetries:
     """Everything that follows the pass.
 
@@ -42,6 +44,7 @@ def conclude(
         functions: the test functions, in words.
         shape: shape of a sample.
         seed: of the test functions.
+        doubt: why the test functions may miss what breaks a symmetry; None if nothing speaks for that.
     """
     sums = projected(action, sums)
     displacement = replace(action.displacement(sums.moment, sums.samples), noise=sums.noise)
@@ -60,8 +63,10 @@ def conclude(
         solved,
         sums,
         thresholds,
+        problem=problem,
         detectable=test.detectable,
         feature_sizes=action.feature_sizes(sums.moment),
+        doubt=doubt,
     )
     coefficients = symmetry_directions(solved.solution, decision)
     name = name_symmetries(action, coefficients, uncertainty=decision.uncertainty)
@@ -138,8 +143,13 @@ def projected(action: Action, sums: RowMeans) -> RowMeans:
     own = covariance.shape[1]
     covariance = covariance.reshape(k, g, k, own).permute(0, 3, 2, 1).reshape(k * own * k, g)
     covariance = action.project(covariance).reshape(k, own, k, own).permute(0, 3, 2, 1)
-    blocks = action.project(sums.blocks.flatten(0, 1)).unflatten(0, (-1, k))
-    return sums._replace(mean=action.project(sums.mean), covariance=covariance, blocks=blocks)
+    blocks, runs = (
+        action.project(means.flatten(0, 1)).unflatten(0, (-1, k))
+        for means in (sums.blocks, sums.runs)
+    )
+    return sums._replace(
+        mean=action.project(sums.mean), covariance=covariance, blocks=blocks, runs=runs
+    )
 
 
 def _factor(problem: MeanProblem, solved: MeanSolution, samples: int) -> RFactor:

@@ -3,49 +3,59 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.arguments import checked
-from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
+from liegg._utils.text import percent_digits
 from liegg._utils.threads import threads
-from liegg.actions import Action
+from liegg.actions import Action, MatrixAction
 from liegg.decision.distribution import SAMPLES_PER_COMBINATION
 from liegg.decision.thresholds import Thresholds
-from liegg.decision.two_sample import MOVED_LEVEL, MovedTest
+from liegg.decision.two_sample import MOVED_LEVEL, PERMUTATIONS, MovedTest
 from liegg.discovery.data.classes import Classes, as_classes
 from liegg.discovery.data.conclude import conclude
-from liegg.discovery.data.discriminator import train_discriminator
+from liegg.discovery.data.discriminator import keeping_the_reference, train_discriminator
 from liegg.discovery.data.moved import move_by_elements, move_held_out
-from liegg.discovery.data.support import fit_surface
+from liegg.discovery.data.support import Surface, fit_surface
+from liegg.discovery.data.verdict import FEWEST_DECIDED
 from liegg.discovery.discover import discover
 from liegg.discovery.run import Run
 from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.table import column_labels, is_table, table_values
-from liegg.polarization import row_means
+from liegg.polarization import row_means, sample_sketch
 from liegg.polarization.displacement import Workspace
 from liegg.polarization.row_means import LARGEST_COVARIANCE, RowMeans, covariance_samples
 from liegg.polarization.sample_blocks import BLOCKS, BlockAssigner, as_groups
 from liegg.polarization.sample_digest import sample_hashes
+from liegg.polarization.sample_sketch import clusters
 from liegg.polarization.test_functions import TestFunctions, as_test_functions, fourier_features
 from liegg.results.symmetries import Symmetries
 
 FUNCTIONS, FEWEST_FUNCTIONS = 128, 16
 """Number of test functions, and the fewest that are taken if there are many candidates."""
 
-FEWEST_DECIDED = 100
-"""Samples below which nothing is decided."""
-
 NO_EFFECT = 1e12
 """Threshold of the effect that nothing exceeds: a function may be constant on the data, so that an effect relative to its spread has
 no meaning."""
+
+SURFACE_DEFECT, SURFACE_FACTOR = 1e-6, 3.0
+"""Largest defect of a symmetry of a surface on which the data lies exactly; else its root is this many times the distance."""
+
+FARTHEST_MEAN = 3.0
+"""Distance of the data's mean from 0, in multiples of its spread, up to which affine maps are told apart."""
+
+RUNS = 32
+"""Runs of consecutive samples, which tell whether samples depend on those before them."""
 
 FIRST_SAMPLES = 4096
 """Samples from which the scales of the test functions are taken."""
@@ -79,7 +89,8 @@ def discover_data(
         question: `"density"` asks for motions that leave the distribution unchanged, `"support"` for motions along the surface on
             which the data lies, whatever its density there: polynomials that vanish on the data are fitted. `"discriminator"` is
             the paper's way to the density: a small network learns to tell the data from an isotropic Gaussian, and its symmetries
-            are found. It sees only motions that leave the Gaussian unchanged: rotations about the mean.
+            are found. It sees only motions that leave the Gaussian unchanged, and the candidates are restricted to these: rotations
+            about the mean.
         functions: test functions: their number, `"monomials"` up to degree 4, or a differentiable callable on batches, such as the
             features of a network. By default 128 random Fourier features at three scales; for images, of smooth random filters.
         labels: a label of every sample, which the motions do not change: the joint distribution of samples and labels is tested.
@@ -105,7 +116,7 @@ def discover_data(
         >>> sym.nullity, sym.name
         (1, 'so(2)')
     """
-    run, thresholds = _checked_run(run or Run()), thresholds or Thresholds()
+    run, given, thresholds = _checked_run(run or Run()), thresholds, thresholds or Thresholds()
     seed = run.seed
     if is_table(data):
         action, data = action.named(column_labels(data)), table_values(data)
@@ -121,6 +132,10 @@ def discover_data(
         action.check(tuple(x.shape[1:]))
         _check_spread(x)
         function, subject, facts = _level_function(question, x, seed=seed)
+        if question == "discriminator":
+            action = keeping_the_reference(action, x, seed=seed)
+        if isinstance(function, Surface) and not given:
+            thresholds = _of_surface(function, thresholds)
         sym = discover(
             function,
             x,
@@ -132,6 +147,10 @@ def discover_data(
             controls="random",
         )
         settings = sym.settings | {"question": question} | facts
+        if isinstance(function, Surface) and function.thickness:
+            sym = _warned(
+                sym, Diagnosis.DATA_THICK_SURFACE(percent=percent_digits(function.thickness))
+            )
         return replace(sym, model=subject, settings=settings)
     classes = as_classes(labels)
     with seeded(seed), torch.inference_mode(False), torch.no_grad():
@@ -143,7 +162,8 @@ def discover_data(
         sums = _means(batches, chosen, action, assigner, classes=classes, progress=run.progress)
         assigner.check_count(sums.samples)
         with threads(1):
-            sym = conclude(
+            concluded = partial(
+                conclude,
                 action,
                 sums,
                 thresholds,
@@ -151,7 +171,19 @@ def discover_data(
                 shape=tuple(first.shape[1:]),
                 seed=seed,
             )
-            return _moved(sym, batches, held, elements, seed=seed)
+            doubt = _off_centre(first, action)
+            if doubt is None and functions is None:
+                doubt = _clustered(first)
+            sym = concluded(doubt=doubt)
+            tests, doubt = _held_out_tests(sym, held, seed=seed)
+            if doubt is not None:
+                sym = concluded(doubt=doubt)
+            if elements:
+                some, label = _with_labels(batches, classes)
+                tests += move_by_elements(elements, action, some, seed=seed, label=label)
+    if not tests or sym.distribution is None:
+        return sym
+    return replace(sym, distribution=replace(sym.distribution, moved=tests))
 
 
 def _checked_run(run: Run) -> Run:
@@ -179,6 +211,22 @@ def _level_function(
     return network, "the discriminator of the data", {"told_apart": accuracy}
 
 
+def _of_surface(surface: Surface, thresholds: Thresholds) -> Thresholds:
+    """What counts as a symmetry of a surface: as small a defect as the samples' distance from it explains."""
+    largest = max(SURFACE_DEFECT, (SURFACE_FACTOR * surface.thickness) ** 2)
+    return replace(
+        thresholds,
+        threshold=min(thresholds.threshold, largest),
+        strong=min(thresholds.strong, largest),
+    )
+
+
+def _warned(sym: Symmetries, warning: Remark) -> Symmetries:
+    """The result with one more warning."""
+    warnings = (*sym.decision.warnings, warning)
+    return replace(sym, decision=replace(sym.decision, warnings=warnings))
+
+
 def _check_spread(x: Float[Tensor, "b ..."]) -> None:
     """Raise `ArgumentError` for samples that are all the same, or too small for their squares."""
     largest = float((x - x[:1]).abs().max())
@@ -199,33 +247,56 @@ def _check_model_free(question: str, **given: Any) -> None:
             )
 
 
-def _moved(
-    sym: Symmetries,
-    batches: Batches,
-    held: Batches | None,
-    elements: Mapping[str, Any] | None,
-    *,
-    seed: int,
-) -> Symmetries:
-    """The result with tests of samples moved along the symmetries and by given elements."""
-    tests: tuple[MovedTest, ...] = ()
-    if held is not None:
-        x = _some(held)
-        sym.action.check(tuple(x.shape[1:]))
-        tests = move_held_out(sym, x, seed=seed)
-        if failing := [one for one in tests if one.p_value <= MOVED_LEVEL / len(tests)]:
-            names = ", ".join(one.name for one in failing)
-            warning = Diagnosis.DATA_FAILS_WHEN_MOVED(
-                count=len(failing), names=names, p=min(one.p_value for one in failing)
-            )
-            decision = sym.decision
-            decision = replace(decision, warnings=(*decision.warnings, warning))
-            sym = replace(sym, decision=decision)
-    if elements:
-        tests += move_by_elements(elements, sym.action, _some(batches), seed=seed)
-    if not tests or sym.distribution is None:
-        return sym
-    return replace(sym, distribution=replace(sym.distribution, moved=tests))
+def _held_out_tests(
+    sym: Symmetries, held: Batches | None, *, seed: int
+) -> tuple[tuple[MovedTest, ...], Remark | None]:
+    """Tests of held-out samples moved along the symmetries, and what speaks against these."""
+    if held is None:
+        return (), None
+    x = _some(held)
+    sym.action.check(tuple(x.shape[1:]))
+    tests = move_held_out(sym, x, seed=seed)
+    level = max(MOVED_LEVEL / max(len(tests), 1), 1 / (1 + PERMUTATIONS))
+    failing = [one for one in tests if one.p_value <= level]
+    if not failing:
+        return tests, None
+    return tests, Diagnosis.DATA_FAILS_WHEN_MOVED(
+        count=len(failing),
+        names=", ".join(one.name for one in failing),
+        p=min(one.p_value for one in failing),
+    )
+
+
+def _off_centre(x: Float[Tensor, "b ..."], action: Action) -> Remark | None:
+    """That affine maps move vectors about a far point, where rotations are nearly translations; None if it is near."""
+    if not isinstance(action, MatrixAction) or not action.homogeneous or x.ndim != 2:
+        return None
+    if action.ambient != x.shape[1] + 1:
+        return None
+    mean = x.mean(0)
+    ratio = float(mean.norm()) / float((x - mean).square().sum(1).mean().sqrt())
+    return Diagnosis.DATA_OFF_CENTRE(ratio=ratio) if ratio > FARTHEST_MEAN else None
+
+
+def _clustered(x: Float[Tensor, "b ..."]) -> Remark | None:
+    """That samples lie in tight clusters; None if they do not."""
+    found = clusters(sample_sketch.update(sample_sketch.init(), sample_hashes(x).cpu(), x))
+    return Diagnosis.DATA_CLUSTERED(clusters=found) if found else None
+
+
+def _with_labels(
+    batches: Batches, classes: Classes
+) -> tuple[Float[Tensor, "b ..."], Int[Tensor, " b"] | None]:
+    """Some samples with their classes; None without labels."""
+    if classes.numbers is None:
+        return _some(batches), None
+    step = max(1, len(classes.numbers) // FIRST_SAMPLES)
+    some, labels = [], []
+    for number, x in batches.numbered():
+        places = torch.arange(-number % step, len(x), step)
+        some.append(x[places])
+        labels.append(classes.numbers[number + places])
+    return torch.cat(some), torch.cat(labels)
 
 
 def _some(batches: Batches) -> Float[Tensor, "b ..."]:
@@ -279,12 +350,16 @@ def _means(
         share = min(
             HASH_RESOLUTION, -(-covariance_samples(columns) * HASH_RESOLUTION // batches.count)
         )
+    # Samples with labels in groups= may depend on each other within groups only.
+    runs = RUNS if assigner.groups is None and batches.count else 1
     for number, x in batches.numbered():
         if state is None or workspace is None:
             first, workspace = x, Workspace(rows)
-            state = row_means.init(functions, rows, x, assigner.count, classes=classes.count)
+            blocks = assigner.count * runs
+            state = row_means.init(functions, rows, x, blocks, classes=classes.count)
         hashes = sample_hashes(x).cpu()
-        block = assigner.assign(number, hashes)
+        run = (number + torch.arange(len(x))) * runs // (batches.count or 1)
+        block = assigner.assign(number, hashes) * runs + run.clamp_max(runs - 1)
         covers = (hashes // assigner.count) % HASH_RESOLUTION < share
         label = classes.of(number, len(x))
         state = row_means.update(state, functions, workspace, x, block, covers=covers, label=label)
@@ -297,4 +372,4 @@ def _means(
             f"{SAMPLES_PER_COMBINATION * functions.size} to use all test functions."
         )
     classes.check_count(count)
-    return row_means.finalise(state, rows, first)
+    return row_means.finalise(state, rows, first, runs=runs)

@@ -1,16 +1,29 @@
 """The paper's way to a data set: a discriminator against a reference, then the symmetries of the discriminator."""
 
+import math
+
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._utils.errors import ArgumentError
+from liegg._utils.linalg import symmetric_eigen
+from liegg.actions import Action
 
 HIDDEN_WIDTH, TRAINING_STEPS, TRAINING_BATCH, LEARNING_RATE = 64, 1000, 512, 3e-3
 """Size of the network, and how it is trained: seconds on one core."""
 
 MOST_DISCRIMINATED = 256
 """Numbers of a sample, at most."""
+
+REFERENCE_SAMPLES, MOST_FIELDS = 2000, 2**27
+"""Samples of the reference on which candidates are compared, at least, and numbers in their motions, at most: 1 GB."""
+
+MOVES = 1e-10
+"""Squared motion, as a share of the largest, below which there is none."""
+
+OUTWARD, MEAN_ERRORS = 0.03, 5.0
+"""Largest share of a motion away from the mean, and the same in standard errors of the mean, if it keeps the reference."""
 
 CHANCE_ACCURACY = 0.52
 """Held-out accuracy below which the discriminator has learned nothing; chance is 0.5."""
@@ -71,6 +84,46 @@ def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Mod
             "would be those of an untrained network. Use question='density'."
         )
     return network, accuracy
+
+
+def keeping_the_reference(action: Action, x: Float[Tensor, "b ..."], *, seed: int) -> Action:
+    """The candidates that leave the Gaussian reference unchanged: for vectors, the rotations about the mean.
+
+    A field leaves it unchanged if its part along the distance from the mean is the same everywhere.
+
+    Args:
+        action: the candidate generators.
+        x: the samples.
+        seed: of the samples of the reference.
+
+    Raises:
+        ArgumentError: there are none.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    count = max(2 * action.size, REFERENCE_SAMPLES)
+    if count * action.size * x[0].numel() > MOST_FIELDS:
+        raise ArgumentError(
+            f"the action has {action.size} candidates, too many to find those that the discriminator sees. Pass a smaller family, for "
+            "example action.restrict(...)."
+        )
+    mean, size = x.double().mean(0), float((x - x.mean(0)).square().mean().sqrt())
+    noise = torch.randn(count, *x.shape[1:], generator=generator, dtype=torch.float64)
+    fields = action.fields(mean + size * noise).flatten(2)
+    outward = torch.einsum("bgm,bm->bg", fields, noise.flatten(1))
+    outward = outward - outward.mean(0)
+    moments = torch.einsum("bgm,bhm->gh", fields, fields)
+    sizes, axes = symmetric_eigen(moments)
+    moving = sizes > MOVES * sizes[-1]
+    whiten = axes[:, moving] / sizes[moving].sqrt()
+    shares, places = symmetric_eigen(whiten.mT @ (outward.mT @ outward) @ whiten)
+    # The mean of the data is known to its sampling error only.
+    kept = places[:, shares <= max(OUTWARD, MEAN_ERRORS / math.sqrt(len(x))) ** 2]
+    if not kept.shape[1]:
+        raise ArgumentError(
+            "no candidate leaves the Gaussian unchanged from which the discriminator tells the data: it sees rotations about the mean "
+            "only. Use question='density'."
+        )
+    return action if kept.shape[1] == action.size else action.restrict((whiten @ kept).mT)
 
 
 class _Discriminator(nn.Module):

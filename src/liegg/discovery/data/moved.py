@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
@@ -51,7 +51,12 @@ def move_held_out(
 
 
 def move_by_elements(
-    elements: Mapping[str, Any], action: Action, x: Float[Tensor, "b ..."], *, seed: int
+    elements: Mapping[str, Any],
+    action: Action,
+    x: Float[Tensor, "b ..."],
+    *,
+    seed: int,
+    label: Int[Tensor, " b"] | None = None,
 ) -> tuple[MovedTest, ...]:
     """Samples moved by given transformations, such as reflections, compared with others.
 
@@ -60,12 +65,13 @@ def move_by_elements(
         action: the candidate generators, for the layout of samples.
         x: samples.
         seed: of the halves and the permutations.
+        label: class of every sample, which the transformations leave; None without classes.
     """
     moves = [
         (name, partial(_applied, name, element, action=action))
         for name, element in elements.items()
     ]
-    return _tests(moves, x, seed=seed)
+    return _tests(moves, x, seed=seed, label=label)
 
 
 def _applied(name: str, element: Any, x: Float[Tensor, "b ..."], action: Action) -> Tensor:
@@ -97,22 +103,39 @@ def _spread(x: Float[Tensor, "b ..."]) -> float:
 
 
 def _tests(
-    moves: Sequence[tuple[str, Callable[[Tensor], Tensor]]], x: Float[Tensor, "b ..."], *, seed: int
+    moves: Sequence[tuple[str, Callable[[Tensor], Tensor]]],
+    x: Float[Tensor, "b ..."],
+    *,
+    seed: int,
+    label: Int[Tensor, " b"] | None = None,
 ) -> tuple[MovedTest, ...]:
-    """One half of the samples, moved, against the other half; one test per motion."""
+    """One half of the samples, moved, against the other half; one test per motion.
+
+    Samples of different classes are farther apart by the spread of the data, so that the joint distribution is compared.
+    """
     if len(x) < 2 * FEWEST_HALVES:
         raise ArgumentError(
             f"{len(x)} samples cannot be compared with each other; at least {2 * FEWEST_HALVES} are needed."
         )
     order = torch.randperm(len(x), generator=torch.Generator().manual_seed(seed))
     half, spread = min(len(x) // 2, MOST_COMPARED), _spread(x)
-    one, other = x[order[:half]], x[order[half : 2 * half]]
+    chosen, rest = order[:half], order[half : 2 * half]
+    one, other = x[chosen], x[rest]
+    classes = x.new_zeros(len(x), 0)
+    if label is not None:
+        classes = spread * torch.nn.functional.one_hot(label).to(x) / math.sqrt(2)
     tests = []
     for place, (name, move) in enumerate(moves):
         moved = move(one)
         finite = moved.flatten(1).isfinite().all(1)
+        if not bool(finite.any()):
+            raise ArgumentError(f"{name}: no moved sample is finite.")
         length = float((moved - one)[finite].flatten(1).square().sum(1).mean().sqrt())
-        distance, p_value = energy_test(moved[finite], other, seed=seed + place)
+        distance, p_value = energy_test(
+            torch.cat([moved[finite].flatten(1), classes[chosen][finite]], 1),
+            torch.cat([other.flatten(1), classes[rest]], 1),
+            seed=seed + place,
+        )
         tests.append(
             MovedTest(
                 name=name,

@@ -18,6 +18,9 @@ from liegg.decision.rank import Evidence, evidence
 from liegg.decision.thresholds import Thresholds
 from liegg.polarization.row_means import RowMeans
 
+FEWEST_DECIDED = 100
+"""Samples below which nothing is decided."""
+
 POWER = 0.95
 """Probability with which a stated change would have been seen."""
 
@@ -55,8 +58,10 @@ def decide_distribution(
     sums: RowMeans,
     thresholds: Thresholds,
     *,
+    problem: MeanProblem,
     detectable: float,
     feature_sizes: Float[Tensor, " n"] | None,
+    doubt: Remark | None = None,
 ) -> Decision:
     """Count and grades from the intervals, as for a model; undecided where chance explains more than they do.
 
@@ -64,15 +69,24 @@ def decide_distribution(
         solved: the directions with their tests.
         sums: means over the data.
         thresholds: what counts as a symmetry.
+        problem: the means.
         detectable: defect that would have been seen.
         feature_sizes: summed squares of the features; None where they have no units of their own.
+        doubt: why the test functions may miss what breaks a symmetry: if any is found, nothing is decided; or why they cannot tell.
     """
     solution, total = solved.solution, len(solved.solution.values)
     response = solution.sensitivity * sums.spread
     case = evidence(solution.values, solved.bounds, floor=0.0, response=response)
-    facts = DataFacts(samples=sums.samples)
-    warnings = _about_units(feature_sizes)
+    facts = DataFacts(samples=sums.samples, degenerate=problem.samples < FEWEST_DECIDED)
+    warnings = _about_units(feature_sizes) + _about_order(problem)
     decision = decide(solution, case, facts, thresholds, warnings=warnings)
+    if doubt is not None and (solved.found or doubt.diagnosis is Diagnosis.DATA_OFF_CENTRE):
+        facts, warnings = replace(facts, degenerate=True), (*warnings, doubt)
+        decision = decide(solution, case, facts, thresholds, warnings=warnings)
+    if facts.degenerate:
+        count = solved.found or total
+        sentence = Diagnosis.DATA_UNDECIDED(samples=sums.samples, undecided=count, total=total)
+        return replace(decision, undecided=count, sentence=sentence)
     if 0 < solved.found < total and decision.nullity < solved.found:
         decision = _separated(decision, solved, case, facts, warnings)
     unclear = solved.found - decision.nullity
@@ -138,6 +152,13 @@ def _about_units(sizes: Float[Tensor, " n"] | None) -> tuple[Remark, ...]:
     moving = torch.zeros(0) if sizes is None else sizes[sizes > 0].sqrt()
     ratio = float(moving.max() / moving.min()) if len(moving) else 1.0
     return (Diagnosis.DATA_MIXED_UNITS(ratio=ratio),) if ratio > COMPARABLE_SIZES else ()
+
+
+def _about_order(problem: MeanProblem) -> tuple[Remark, ...]:
+    """That samples depend on those before them."""
+    if problem.serial <= 1:
+        return ()
+    return (Diagnosis.DATA_DEPENDS_ON_ORDER(effective=max(1, round(problem.samples))),)
 
 
 def _of_data(reason: Remark) -> Remark:
