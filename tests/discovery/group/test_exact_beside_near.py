@@ -128,7 +128,7 @@ def test_a_group_too_large_to_list_is_not_replaced_by_a_subgroup(
     assert "generators" in found.sentence
     assert str(order) in str(found)
     found.save(tmp_path)
-    assert liegg.load(tmp_path).order == order  # pyright: ignore[reportAttributeAccessIssue]
+    assert liegg.load(tmp_path).order == order
 
 
 def test_a_large_group_without_a_rule_has_a_lower_bound():

@@ -13,7 +13,8 @@ from liegg._utils.errors import ArgumentError, LieggError
 from liegg.actions import Action, Affine, Image, Linear, Volume
 from liegg.algebra import catalog
 from liegg.inputs.batches import Data, as_batches
-from liegg.inputs.structure.elements import BATCH, only_floating
+from liegg.inputs.structure.elements import only_floating
+from liegg.inputs.structure.graphs import BATCH
 from liegg.inputs.structure.packed import first_element
 from liegg.inputs.structure.tree import is_graph, is_tree, tensors
 
