@@ -143,9 +143,9 @@ def test_flattening_and_global_pooling_end_the_map():
     )
     assert [layer.cause for layer in flat] == ["flattening", "other"]
     assert flat["0"].added > 0.5
-    assert flat["1"].added == 0
+    assert flat["1"].added < 1e-24  # a square of rounding
     assert flat.worst == (flat["0"],)
-    assert flat.by_cause() == {"flattening": 1.0}
+    assert flat.by_cause()["flattening"] == pytest.approx(1.0)
     pooled = one(nn.AdaptiveAvgPool2d(1), "shift", 3)  # what leaves the image is lost
     assert pooled.cause == "global pooling"
     assert pooled.added > 0.1
