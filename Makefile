@@ -67,7 +67,7 @@ docs: $(VENV)/.installed-docs  ## Build the documentation into site/, warnings a
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:           ## Remove everything the other targets made.
-	rm -rf $(VENV) .venv-ani .venv-emlp .venv-foreign .venv-peers demo site .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-ani .venv-emlp .venv-foreign .venv-peers .venv-sevennet demo site .pytest_cache .ruff_cache .hypothesis
 
 # torch by its exact version, in the build that the package index gives this machine; all else by its checksum.
 $(VENV)/.torch: constraints.txt requirements/run.txt
@@ -116,6 +116,15 @@ peer-ani:        ## Analyse ANI-1ccx with its published weights; writes results/
 	.venv-ani/bin/python -m pip install --quiet --no-deps torchani==2.0
 	.venv-ani/bin/python -m pip install --quiet --no-deps --editable .
 	.venv-ani/bin/python peers/ani.py
+
+.PHONY: peer-sevennet
+peer-sevennet:   ## Analyse SevenNet-0 with its published weights; writes results/sevennet.json.
+	$(PYTHON) -m venv .venv-sevennet
+	.venv-sevennet/bin/python -m pip install --quiet --constraint peers/sevennet-requirements.txt torch
+	.venv-sevennet/bin/python -m pip install --quiet --requirement peers/sevennet-requirements.txt
+	.venv-sevennet/bin/python -m pip install --quiet --no-deps sevenn==0.13.0
+	.venv-sevennet/bin/python -m pip install --quiet --no-deps --editable .
+	.venv-sevennet/bin/python peers/sevennet.py
 
 # Networks of other packages as test subjects, in an environment of their own too; STORE=--store writes results/peers.json and its page.
 .PHONY: test-peers
