@@ -245,8 +245,8 @@ def test_reinitialised_models_show_what_was_learned():
 
 def test_expensive_models_get_few_draws_and_say_so(monkeypatch):
     """19 draws would take longer than allowed, here no time at all; with a number given, cost does not matter."""
-    monkeypatch.setattr("liegg.discovery.discover.CONTROL_SECONDS", 0.0)
-    monkeypatch.setattr("liegg.discovery.discover.CONTROL_SHARE", 0.0)
+    monkeypatch.setattr("liegg.discovery.reinitialised.CONTROL_SECONDS", 0.0)
+    monkeypatch.setattr("liegg.discovery.reinitialised.CONTROL_SHARE", 0.0)
     network = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Tanh(), torch.nn.Linear(8, 1))
 
     def draws(**run):

@@ -12,7 +12,7 @@ import liegg
 from cases import normal, square
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
-from liegg.results.rank_among import rank_among
+from liegg.results.control_models import rank_among
 from liegg.results.verification import Curve
 from liegg.results.verified import finite_changes, with_verification
 

@@ -21,7 +21,7 @@ from liegg.inputs.reinitialise import calibrate, draw_seed, reinitialise
 from liegg.polarization.distributed import PassOptions
 from liegg.results.account import LISTED_CANDIDATES
 from liegg.results.answer import Answer
-from liegg.results.rank_among import first_defects, is_nearly_linear
+from liegg.results.control_models import first_defects, is_nearly_linear
 from liegg.results.symmetries import Symmetries
 
 CONTROL_SECONDS, CONTROL_SHARE = 30.0, 5.0

@@ -27,7 +27,7 @@ _HOME = {
     "load_group": "liegg.results.group_storage",
     "load_layer_errors": "liegg.results.layer_storage",
     "load_layers": "liegg.results.layer_storage",
-    "rank_among": "liegg.results.rank_among",
+    "rank_among": "liegg.results.control_models",
     "with_verification": "liegg.results.verified",
 }
 

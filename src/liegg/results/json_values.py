@@ -46,6 +46,9 @@ def from_json(kind: Any, value: Any, *, infinite: Collection[str] = ()) -> Any:
         value: JSON values.
         infinite: fields of records in which a null was infinity.
 
+    Raises:
+        TypeError: there is something else in place of a record.
+
     Examples:
         >>> from liegg.results.tower import Level
         >>> stored = {
@@ -73,8 +76,10 @@ def from_json(kind: Any, value: Any, *, infinite: Collection[str] = ()) -> Any:
     if isinstance(kind, type) and issubclass(kind, AbstractArray):
         dtype = torch.int64 if kind.dtype is Int else torch.float64
         return torch.tensor(_filled(value), dtype=dtype)
-    if not is_dataclass(kind) or not isinstance(value, dict):
+    if not is_dataclass(kind) or is_dataclass(value):
         return value
+    if not isinstance(value, dict):
+        raise TypeError(f"{value!r}: expected the fields of a {getattr(kind, '__name__', kind)}")
     given = value | {name: _filled(value[name]) for name in infinite if name in value}
     record: Any = kind
     return record(
