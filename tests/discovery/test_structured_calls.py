@@ -7,7 +7,13 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 import liegg
-from liegg._utils.errors import DataError, ModelError, NonFiniteError, ShapeError
+from liegg._utils.errors import (
+    DataError,
+    HiddenDerivativeError,
+    ModelError,
+    NonFiniteError,
+    ShapeError,
+)
 from structures import POSITIONS, CloudNet, clouds
 
 FAST: dict[str, Any] = {"controls": "none"}
@@ -107,23 +113,78 @@ def own_gradient(x):
     return -torch.autograd.grad(energy(x).sum(), x, create_graph=True)[0]
 
 
-def as_advised(x):
-    return -torch.func.grad(lambda x: energy(x).sum())(x)
+def without_graph(x):
+    x.requires_grad = True
+    return {"energy": energy(x), "forces": -torch.autograd.grad(energy(x).sum(), x)[0]}
+
+
+def by_backward(x):
+    x.requires_grad_()
+    energy(x).sum().backward()
+    return -x.grad
+
+
+def detached(x):
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        return -torch.autograd.grad(energy(x).sum(), x)[0]
+
+
+SAME_SIZE = (POS, liegg.Affine(3, copies=5), liegg.Linear(3, copies=5))
+NAMED = ({"x": POS}, {"x": liegg.Affine(3)}, liegg.Linear(3))
+RAGGED = ([one[: 3 + i % 3] for i, one in enumerate(POS)], POINTS, liegg.Linear(3))
 
 
 @pytest.mark.parametrize(
-    ("data", "action", "out"),
+    ("model", "route", "samples"),
     [
-        (POS, liegg.Affine(3, copies=5), liegg.Linear(3, copies=5)),
-        ({"x": POS}, {"x": liegg.Affine(3)}, liegg.Linear(3)),
+        (own_gradient, "vjp", SAME_SIZE),
+        (own_gradient, "vjp", RAGGED),
+        (without_graph, "vjp", NAMED),
+        (by_backward, "finite", NAMED),
+        (detached, "finite", RAGGED),
     ],
 )
-def test_a_model_that_takes_a_gradient_of_its_own(data, action, out):
-    """It is refused with code to write instead, and that code works."""
-    with pytest.raises(ModelError, match=r"gradient of its own.*torch\.func\.grad"):
-        liegg.discover(own_gradient, data, action, output_action=out)
-    sym = liegg.discover(as_advised, data, action, output_action=out, **FAST)
-    assert (sym.nullity, sym.name) == (6, "se(3)")
+def test_a_model_that_takes_a_gradient_of_its_own(model, route, samples):
+    """Forces turn with the positions; derivatives are exact unless the model detaches them, and a note says so."""
+    data, action, out = samples
+    field = "forces" if model is without_graph else None
+    sym = liegg.discover(model, data, action, output_action=out, output=field, **FAST)
+    assert (sym.nullity, sym.name, sym.settings["route"]) == (6, "se(3)", route)
+    assert any("detaches it" in note for note in sym.notes) == (route == "finite")
+    assert not POS.requires_grad
+
+
+def test_a_model_that_takes_a_gradient_of_its_own_is_verified():
+    """Without derivatives it still gets autograd for its own."""
+    data, action, out = SAME_SIZE
+    sym = liegg.discover(own_gradient, data, action, output_action=out, **FAST)
+    assert liegg.verify(own_gradient, data[:20], sym).holds
+
+
+@pytest.mark.parametrize("inside", [torch.clone, torch.detach])
+def test_forces_in_a_field_keep_what_it_leaves(inside):
+    """A quadratic field along z leaves the rotation about z and the translations across it."""
+
+    def forces(x):
+        x = inside(x).requires_grad_()
+        total = energy(x).sum() + x[..., 2].square().sum()
+        return -torch.autograd.grad(total, x)[0]
+
+    data, action, out = SAME_SIZE
+    sym = liegg.discover(forces, data, action, output_action=out, **FAST)
+    assert (sym.nullity, sym.name) == (3, "se(2)")
+
+
+def test_a_gradient_of_its_own_beside_a_detached_term_is_refused():
+    """The derivative of such a sum is that of another function."""
+
+    def half(x):
+        return own_gradient(x) + x.detach().pow(3)
+
+    data, action, out = SAME_SIZE
+    with pytest.raises(HiddenDerivativeError):
+        liegg.discover(half, data, action, output_action=out, **FAST)
 
 
 class Table(dict):
