@@ -67,6 +67,8 @@ class Clouds(Dataset):
         return CLOUDS[place]
 
 
+LABELLED: Any = [(one, 0) for one in CLOUDS]
+TWICE: Any = [(one, one) for one in CLOUDS]
 FORMS = {
     "arrays": [one.numpy() for one in CLOUDS],
     "with labels": [(one, torch.tensor(0)) for one in CLOUDS],
@@ -74,6 +76,9 @@ FORMS = {
     "Dataset": Clouds(),
     "loader of one": DataLoader(Clouds(), batch_size=1),
     "loader of samples": DataLoader(Clouds(), batch_size=None),
+    "loader of lists": DataLoader(Clouds(), batch_size=8, collate_fn=list),
+    "loader of tuples": DataLoader(Clouds(), batch_size=8, collate_fn=tuple),
+    "loader of pairs": DataLoader(LABELLED, 8, collate_fn=list),
 }
 
 
@@ -90,13 +95,21 @@ def test_a_function_of_points_and_the_number_of_their_cloud():
 
 
 def test_clouds_that_were_read_as_something_else_are_named():
-    loader = DataLoader(Clouds(), batch_size=8, collate_fn=list)
+    pairs = DataLoader(TWICE, batch_size=1, collate_fn=lambda one: [*one[0]])
     with pytest.raises(ShapeError, match=r"lists of tensors.*loader.dataset"):
-        liegg.discover(CLOUD, loader, POINTS)
+        liegg.discover(CLOUD, pairs, POINTS)
     with pytest.raises(ModelError, match=r"each of its tensors is one sample.*copies=None"):
         liegg.discover(lambda x: x.mean(2), CLOUDS, liegg.Affine(3))
     with pytest.raises(ShapeError, match=r"one shape.*copies=None"):
         liegg.discover(CLOUD, Clouds(), liegg.Affine(3, copies=3))
+
+
+def test_a_loader_of_lists_of_dictionaries():
+    """Batches as torch-geometric's DataListLoader gives them."""
+    samples = [{"z": torch.ones(len(one), dtype=torch.long), "x": one} for one in CLOUDS]
+    loader = DataLoader(samples, batch_size=4, collate_fn=list)  # pyright: ignore[reportArgumentType]
+    sym = liegg.discover(lambda x, z: CLOUD(x), loader, {"x": POINTS}, **FAST)
+    assert (sym.name, sym.samples) == ("se(3)", 30)
 
 
 def test_outputs_per_point_of_samples_sorted_by_size():
