@@ -15,7 +15,7 @@ from liegg.decision.block_statistics import BlockStatistics, block_statistics
 from liegg.decision.controls import Controls, RandomControl, random_directions
 from liegg.decision.decide import Decision
 from liegg.decision.directions import symmetry_directions
-from liegg.decision.intervals import evidence_notes
+from liegg.decision.intervals import evidence_notes, residual_freedom
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.each_output import kept_by_every_output
 from liegg.discovery.measurements import Measurements
@@ -293,17 +293,24 @@ def _settings(
 
 def _blocks(problem: Problem, solution: Defects) -> BlockStatistics | None:
     """Sums of the blocks of samples, from which intervals are made; None if there are too few, or nothing moves."""
-    parts = problem.sums.parts
+    sums = problem.sums
+    parts = sums.parts
     if parts is None or len(parts.samples) < FEWEST_BLOCKS or solution.sensitivity <= 0:
         return None
     if parts.evidence.clusters:
         return None
+    eliminated = 0 if problem.elimination is None else problem.elimination.rank
     return block_statistics(
         parts,
         problem.action,
         problem.partner,
         problem.row_displacement,
         trivial_tolerance=problem.covered,
+        limit=residual_freedom(
+            parts.evidence,
+            rows_per_sample=sums.rows.rows / sums.samples,
+            fitted=len(solution.values) + eliminated,
+        ),
     )
 
 
