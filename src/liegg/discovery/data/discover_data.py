@@ -108,24 +108,54 @@ def discover_data(
         >>> sym.nullity, sym.name
         (1, 'so(2)')
     """
-    run, seed = _checked_run(run or Run()), (run or Run()).seed
+    run = _checked_run(run or Run())
     if is_table(data):
         action, data = action.named(column_labels(data)), table_values(data)
     batches = as_batches(data, batch_size=run.batch_size).prepared(torch.float64, None)
     held = None if held_out is None else as_batches(held_out).prepared(torch.float64, None)
     classes = as_classes(labels)
-    if question != "density":
-        _check_model_free(question, functions=functions, labels=labels, elements=elements)
-        x = _together(batches, action)
-        level = level_function(question, x, action, classes=classes, seed=seed)
-        return discover_level(
-            level,
-            x,
-            question=question,
+    if question == "density":
+        return _density(
+            batches,
+            action,
+            functions=functions,
+            classes=classes,
+            held=held,
+            elements=elements,
             thresholds=thresholds,
-            held_out=None if held is None else torch.cat([*held]),
-            run=Run(groups=run.groups, seed=seed),
+            run=run,
         )
+    _check_model_free(question, functions=functions, labels=labels, elements=elements)
+    x = _together(batches, action)
+    sym = discover_level(
+        level_function(question, x, action, classes=classes, seed=run.seed),
+        x,
+        question=question,
+        thresholds=thresholds,
+        held_out=None if held is None else torch.cat([*held]),
+        run=Run(groups=run.groups, seed=run.seed),
+    )
+    if question == "discriminator" and sym.nullity:
+        density = _density(
+            batches, sym.action.restrict(sym.coefficients), classes=classes, held=held, run=run
+        )
+        _check_agreement(sym, density)
+    return sym
+
+
+def _density(
+    batches: Batches,
+    action: Action,
+    *,
+    classes: Classes,
+    held: Batches | None,
+    run: Run,
+    functions: Any = None,
+    elements: Mapping[str, Any] | None = None,
+    thresholds: Thresholds | None = None,
+) -> Symmetries:
+    """The symmetries of the distribution, by test functions."""
+    seed = run.seed
     with seeded(seed), torch.inference_mode(False), torch.no_grad():
         first = _some(batches)
         action.check(tuple(first.shape[1:]))
@@ -157,6 +187,23 @@ def discover_data(
     if not tests or sym.distribution is None:
         return sym
     return replace(sym, distribution=replace(sym.distribution, moved=tests))
+
+
+def _check_agreement(sym: Symmetries, density: Symmetries) -> None:
+    """Raise `ArgumentError` if test functions reject what the discriminator found: it then has not learned what breaks it."""
+    tests, doubts = density.distribution, [one.diagnosis for one in density.decision.warnings]
+    clustered = Diagnosis.DATA_CLUSTERED in doubts
+    if tests is None or (tests.found == sym.nullity and not clustered):
+        return
+    why = (
+        "the samples lie in tight clusters"
+        if clustered
+        else f"test functions reject it (p = {tests.next_p:.1g})"
+    )
+    raise ArgumentError(
+        f"the discriminator hardly changes under {', '.join(sym.words) or sym.name}, but {why}: the network has not learned what tells "
+        "the data apart. Use question='density'."
+    )
 
 
 def _checked_run(run: Run) -> Run:
