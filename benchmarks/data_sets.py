@@ -12,6 +12,7 @@ Stored as results/data-sets.json by `python benchmarks/data_sets.py --processes 
 """
 
 import argparse
+import json
 import math
 import multiprocessing
 import resource
@@ -29,6 +30,7 @@ from liegg.polarization import row_means
 from liegg.polarization.displacement import Workspace
 from liegg.polarization.sample_digest import sample_hashes
 from liegg.polarization.test_functions import fourier_features
+from liegg.studies.provenance import write_json
 from result_files import DOCS, RESULTS, put_tables, store
 
 OUT = RESULTS / "data-sets.json"
@@ -329,12 +331,22 @@ TABLES = {
 """Tables of docs/data-sets.md, by their marks."""
 
 
+def keep(earlier: Path, out: Path) -> dict[str, Any]:
+    """Add the parts that only earlier results have, with where they come from."""
+    new, old = (json.loads(path.read_text(encoding="utf-8")) for path in (out, earlier))
+    kept = {part: found for part, found in old.items() if part not in new}
+    new |= kept | {"kept": {"parts": [*kept], "provenance": old["provenance"]}}
+    write_json(new, out)
+    return new
+
+
 def main() -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--parts", nargs="*", default=[*TASKS, "speed"])
+    parser.add_argument("--keep", type=Path, help="earlier results, of which other parts are kept")
     parser.add_argument("--seconds", type=float, default=math.inf, help="stop after this long")
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
@@ -358,10 +370,12 @@ def main() -> None:
     results |= {part: found for part, found in summary(rows).items() if part in given.parts}
     command = (
         f"python benchmarks/data_sets.py{' --quick' * given.quick} --parts {' '.join(given.parts)} "
-        f"--processes {given.processes}"
+        f"--processes {given.processes}{' --keep FILE' * (given.keep is not None)}"
     )
     store(results, given.out, command, begin=begin)
-    if given.out == OUT and not given.quick and len(given.parts) == len(TASKS) + 1:
+    if given.keep is not None:
+        results = keep(given.keep, given.out)
+    if given.out == OUT and not given.quick and {*TASKS, "speed"} <= {*results}:
         found = {name: "\n".join(["", *lines(results), ""]) for name, lines in TABLES.items()}
         put_tables(DOCS / "data-sets.md", found)
     print(f"{len(rows)} data sets in {time.perf_counter() - begin:.0f} s: {given.out}")
