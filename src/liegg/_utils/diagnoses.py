@@ -135,6 +135,11 @@ class Diagnosis(Enum):
         "the samples are {percent} % of the data's size away from the surface that was fitted: the directions and the name are no more "
         "accurate than that",
     )
+    DATA_LABEL_NETWORKS = (
+        Kind.WARNING,
+        "the label was learned by two networks on halves of the samples; along these directions they differ by {percent} % of what an "
+        "average motion changes, and a difference that both share is not seen",
+    )
     DATA_OFF_CENTRE = (
         Kind.WARNING,
         "the mean of the data is {ratio:.2g} times its spread away from 0, and rotations about a far point can hardly be told from "
