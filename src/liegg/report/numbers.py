@@ -3,13 +3,13 @@
 import math
 from collections.abc import Iterable
 
+from liegg.algebra.words.wording import SUPERSCRIPTS
+
 MAX_DECADES = 12
 """Of a logarithmic axis: smaller values, and zeros, are drawn at its lower edge."""
 
 LEAST_POWER, MOST_POWER = -300, 308
 """Powers of ten that float64 holds with all digits."""
-
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number(value: float | int | None, digits: int = 3) -> str:

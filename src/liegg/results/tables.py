@@ -102,13 +102,12 @@ class Column:
     names: bool = False
 
 
-def fitted(columns: Sequence[Column], width: int, *, indent: int = 2) -> list[str]:
+def fitted(columns: Sequence[Column], width: int) -> list[str]:
     """The lines of a table, heading first; columns of words are cut until it fits, and left out if nothing remains of them.
 
     Args:
         columns: the columns; those without any text are left out.
         width: columns of the terminal.
-        indent: spaces before each line.
 
     Examples:
         >>> fitted(
@@ -118,7 +117,7 @@ def fitted(columns: Sequence[Column], width: int, *, indent: int = 2) -> list[st
     """
     shown = [column for column in columns if any(column.cells)]
     sizes = [max(map(len, (column.head, *column.cells))) for column in shown]
-    while sum(sizes) + 2 * (len(sizes) - 1) + indent > width:
+    while sum(sizes) + 2 * len(sizes) > width:
         flexible = [i for i, column in enumerate(shown) if column.words or column.names]
         if not flexible:
             break
@@ -134,7 +133,7 @@ def fitted(columns: Sequence[Column], width: int, *, indent: int = 2) -> list[st
     rows = zip(*texts, strict=True)
     return [
         (
-            " " * indent
+            "  "
             + "  ".join(
                 f"{text:{column.side}{size}}"
                 for text, column, size in zip(row, shown, sizes, strict=True)
