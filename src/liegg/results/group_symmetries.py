@@ -59,7 +59,7 @@ class GroupElement:
 
     @property
     def counted(self) -> bool:
-        """Whether it is a symmetry: of a grade that counts, and nothing speaks against it."""
+        """Whether it counts as a symmetry: its grade does, and nothing contradicts it."""
         return self.grade in COUNTED and not self.reason
 
     @property

@@ -1,4 +1,4 @@
-"""What printed tables share: their size, numbers, wrapped sentences, fitted columns, and HTML for notebooks."""
+"""Building blocks of printed tables: size, numbers, wrapped sentences, fitted columns, HTML for notebooks."""
 
 import math
 import os
@@ -157,7 +157,7 @@ def framed(
 
 
 def leading(columns: Sequence[Column], width: int, *, least: int = 3) -> list[str]:
-    """As `fitted`, but columns at the end are left out until the rest fits: the first ones say most.
+    """Like `fitted`, but drop the last columns, which matter least, until the rest fits.
 
     Args:
         columns: the columns.
@@ -184,7 +184,7 @@ def _cut(text: str, size: int, *, at_start: bool) -> str:
 
 
 def without_middle(rows: list[str], capacity: int, *, indent: int) -> list[str]:
-    """At most this many rows: where there are more, those in the middle are left out and counted.
+    """At most `capacity` rows; of more, those in the middle are replaced by their number.
 
     Args:
         rows: one line each.
