@@ -212,6 +212,16 @@ def value_range(values: list[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def as_html(table: object) -> str:
-    """The printed table for notebooks, with its columns aligned."""
-    return f'<pre style="overflow-x: auto; line-height: 1.35">{escape(str(table))}</pre>'
+class Printed:
+    """A result that prints as a table, in notebooks with its columns aligned."""
+
+    def table(self) -> str:
+        """What `print` shows."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        return f'<pre style="overflow-x: auto; line-height: 1.35">{escape(str(self))}</pre>'
