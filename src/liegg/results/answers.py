@@ -9,7 +9,7 @@ from liegg.results.tables import Column, leading, table_width, with_interval, wr
 
 
 class Answers(tuple[Answer, ...]):
-    """What was asked about named motions; `answers.named("rotation")` is one of them."""
+    """Answers about named motions; `answers.named("rotation")` is one of them."""
 
     __slots__ = ()
 

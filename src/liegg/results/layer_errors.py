@@ -259,7 +259,7 @@ class LayerErrors(LayerSequence[LayerError]):
 
 
 def amount(size: float, unit: str) -> str:
-    """A size as people say it.
+    """A size in words.
 
     >>> amount(1.0, "pixels"), amount(90.0, "°"), amount(25.0, "%"), amount(0.5, "")
     ('1 pixel', '90°', '25 %', '0.5')
