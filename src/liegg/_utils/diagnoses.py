@@ -519,7 +519,11 @@ class Diagnosis(Enum):
     )
     MOTION_CHANGES_EQUIVARIANCE = (
         Kind.REASON,
-        "{motion} {size} moves the output as its action says, up to {percent} of its spread; {random}",
+        "{motion} {size} moves the output away from where it should go, by {percent} of its spread; {random}",
+    )
+    MOTION_MOVES_ALONG = (
+        Kind.REASON,
+        "{motion} {size} moves the output along as it should, up to rounding; {random}",
     )
     MOTION_FIRST_ORDER = (
         Kind.REASON,
@@ -579,11 +583,11 @@ class Diagnosis(Enum):
     )
     MOTION_CHANGES_LESS = (
         Kind.REASON,
-        "{model} is clearly more {adjective} to {motion} than {other}: {size} it changes {one} instead of {instead} ({points}{samples})",
+        "{model} is clearly more {adjective} to {motion} than {other}: {size} it {one} instead of {instead} ({points}{samples})",
     )
     MOTION_CHANGES_ALIKE = (
         Kind.REASON,
-        "neither is clearly more {adjective} to {motion}: {size} {model} changes {one}, {other} {instead} ({points}{samples})",
+        "neither is clearly more {adjective} to {motion}: {size} {model} {one}, {other} {instead} ({points}{samples})",
     )
     MOTION_SMALLER_DEFECT = (
         Kind.REASON,
@@ -597,7 +601,12 @@ class Diagnosis(Enum):
     # discovery/compare: notes
     INDEPENDENT_INTERVALS = (
         Kind.NOTE,
-        "intervals are taken as independent: whether both results are of the same samples is not known",
+        "intervals of directions are taken as independent, also if both results are of the same samples",
+    )
+    TASKS_DIFFER = (
+        Kind.NOTE,
+        "the outputs of {classes} are read as classes, those of {values} as values, so that changes of the output are compared; "
+        "target='classes' in both calls compares changed predictions",
     )
     NO_INTERVALS = (Kind.NOTE, "{model} has no intervals")
     NO_INTERVALS_FOR_OTHERS = (

@@ -233,15 +233,19 @@ class Answer:
 
     def _output_changed(self, finite: FiniteChange) -> Remark:
         """What a motion changes in the output, beside random motions."""
+        nothing = self.changed == percentage(0.0)
         random = "random motions as large leave the domain of the model"
         if math.isfinite(finite.random_amount):
-            change = "up to" if self.equivariance else "change it by"
+            change = "do so by" if self.equivariance else "change it by"
+            if self.equivariance and nothing:
+                change = "miss that by"
             random = f"random motions as large {change} {percentage(finite.random_amount)}"
         values = {"motion": self.name, "size": finite.size_in_words(), "random": random}
+        if nothing:
+            along = Diagnosis.MOTION_MOVES_ALONG
+            return (along if self.equivariance else Diagnosis.MOTION_CHANGES_NOTHING)(**values)
         if self.equivariance:
             return Diagnosis.MOTION_CHANGES_EQUIVARIANCE(**values, percent=self.changed)
-        if self.changed == percentage(0.0):
-            return Diagnosis.MOTION_CHANGES_NOTHING(**values)
         return Diagnosis.MOTION_CHANGES_OUTPUT(**values, percent=self.changed)
 
     def to_dict(self) -> dict[str, Any]:

@@ -198,13 +198,14 @@ class LayerErrors(LayerSequence[LayerError]):
         part = "most" if share > 0.5 else "the largest part"
         of = "is" if self.explained else "of what its layers explain is"
         rest = "" if self.explained else " Other operations, which are not modules, add the rest."
+        place = f"layer {first.name}" if first.name.isdigit() else first.name
         causes = ", ".join(
             f"{cause} {percentage(value)}"
             for cause, value in self.by_cause().items()
             if value >= 0.005
         )
         return (
-            f"{change}; {part} {of} added by {first.name} ({first.main_cause}, {percentage(share)} of "
+            f"{change}; {part} {of} added by {place} ({first.main_cause}, {percentage(share)} of "
             f"what all layers add). By cause: {causes}.{rest}"
         )
 

@@ -129,8 +129,9 @@ def _told(answer: Answer) -> str:
     if answer.finite is None:
         return ""
     if answer.finite.share is not None:
-        return f"{answer.changed} of its predictions"
-    return f"its output by {answer.changed} of its spread"
+        return f"changes {answer.changed} of its predictions"
+    verb = "misses where its output should go" if answer.equivariance else "changes its output"
+    return f"{verb} by {answer.changed} of its spread"
 
 
 UNKNOWN_SHARE = Share(math.nan, math.nan, math.nan)

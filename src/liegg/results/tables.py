@@ -93,6 +93,7 @@ class Column:
         side: where the texts are aligned, `"<"`, `"^"` or `">"`.
         words: whether the texts may be cut, at their end.
         names: the same, at their beginning: of a dotted name the end says more.
+        spare: how early `leading` leaves the column out where not all fit.
     """
 
     head: str
@@ -100,6 +101,7 @@ class Column:
     side: str = "<"
     words: bool = False
     names: bool = False
+    spare: int = 0
 
 
 def fitted(columns: Sequence[Column], width: int) -> list[str]:
@@ -157,7 +159,7 @@ def framed(
 
 
 def leading(columns: Sequence[Column], width: int, *, least: int = 3) -> list[str]:
-    """Like `fitted`, but drop the last columns, which matter least, until the rest fits.
+    """Like `fitted`, but drop columns until the rest fits: those to spare first, then the last.
 
     Args:
         columns: the columns.
@@ -167,13 +169,15 @@ def leading(columns: Sequence[Column], width: int, *, least: int = 3) -> list[st
     Examples:
         >>> leading([Column("a", ["123"]), Column("b", ["456"]), Column("c", ["789"])], 10, least=1)
         ['  a    b', '  123  456']
+        >>> leading([Column("a", ["123"], spare=1), Column("b", ["456"])], 6, least=1)
+        ['  b', '  456']
     """
     shown = [column for column in columns if any(column.cells)]
     while len(shown) > least:
         sizes = [max(map(len, (column.head, *column.cells))) for column in shown]
         if sum(sizes) + 2 * len(sizes) <= width:
             break
-        shown.pop()
+        del shown[max(range(len(shown)), key=lambda i: (shown[i].spare, i))]
     return fitted(shown, width)
 
 
