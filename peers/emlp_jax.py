@@ -6,9 +6,6 @@ for each network; both are O(5)-invariant by construction.
 Runs in the environment of `make peer-emlp`. Stores results/o5-emlp-jax.json.
 """
 
-import argparse
-import time
-from pathlib import Path
 from typing import Any
 
 import emlp_o5  # first: it switches jax to float64 before emlp is imported
@@ -18,13 +15,12 @@ import torch
 from emlp.groups import O
 from emlp.nn import objax
 from emlp.reps import Scalar, V
+from torch import Tensor, nn
 
 import liegg
-from liegg.studies import o5
-from liegg.studies.provenance import provenance, write_json
 
 
-def in_jax(model: torch.nn.Module) -> Any:
+def in_jax(model: nn.Module) -> Any:
     """The network in JAX with the weights of the one in torch."""
     network = objax.EMLP(2 * V, Scalar, group=O(5), ch=64, num_layers=3)
     weights = [value.numpy() for value in model.state_dict().values()]
@@ -42,36 +38,17 @@ def in_jax(model: torch.nn.Module) -> Any:
     return network
 
 
-def main() -> None:
-    """Analyse two networks, print and store what was found."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("results"))
-    chosen = parser.parse_args()
-    begin = time.perf_counter()
-    inputs = torch.randn(2_000, 10, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    networks: dict[str, Any] = {}
-    for gain in (1.0, 4.0):
-        bridged = emlp_o5.build(seed=1, gain=gain)
-        network = in_jax(bridged)
-        with torch.no_grad():
-            there = bridged(inputs[:100]).numpy()
-        here = np.asarray(network(jax.numpy.asarray(inputs[:100].numpy())))
-        sym = o5.extract(liegg.foreign.from_jax(network, name="EMLP"), inputs)
-        networks[f"gain {gain:g}"] = o5.describe(sym) | {
-            "relative_variance_of_ten": float(sym.spectrum.values[9] / sym.spectrum.values[-1]),
-            "route": sym.settings["route"],
-            "notes": list(sym.notes),
-            "difference_from_torch": float(np.abs(here - there).max() / np.abs(there).max()),
-        }
-        print(f"gain {gain:g}\n{sym}\n")
-    versions = {"emlp": "1.0.3", "jax": jax.__version__, "numpy": np.__version__}
-    record = provenance("make peer-emlp", seconds=time.perf_counter() - begin)
-    record["versions"] |= versions
-    write_json(
-        {"study": "o5-emlp-jax", "networks": networks, "provenance": record},
-        chosen.out / "o5-emlp-jax.json",
-    )
+def described(bridged: nn.Module, inputs: Tensor) -> dict[str, Any]:
+    """What was found for the network in JAX, and how far it is from the one in torch."""
+    network = in_jax(bridged)
+    with torch.no_grad():
+        there = bridged(inputs[:100]).numpy()
+    here = np.asarray(network(jax.numpy.asarray(inputs[:100].numpy())))
+    found = emlp_o5.extracted(liegg.foreign.from_jax(network, name="EMLP"), inputs)
+    return found | {
+        "difference_from_torch": float(np.abs(here - there).max() / np.abs(there).max())
+    }
 
 
 if __name__ == "__main__":
-    main()
+    emlp_o5.run("o5-emlp-jax", described)

@@ -6,6 +6,7 @@ Runs in an environment of its own (`make peer-emlp`), because emlp needs jax. St
 import argparse
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,14 @@ import torch
 from emlp.groups import O
 from emlp.nn.pytorch import EMLP
 from emlp.reps import Scalar, V
+from torch import Tensor, nn
 
 from liegg._utils.random import seeded
 from liegg.studies import o5
 from liegg.studies.provenance import provenance, write_json
 
 
-def build(seed: int, gain: float) -> torch.nn.Module:
+def build(seed: int, gain: float) -> nn.Module:
     """An O(5)-invariant EMLP of two vectors in float64.
 
     `gain` multiplies the raw weights. At 1, emlp's own initialisation, the output hardly depends on the input; any gain is as
@@ -42,30 +44,38 @@ def build(seed: int, gain: float) -> torch.nn.Module:
     return model.double()
 
 
-def main() -> None:
-    """Analyse two networks, print and store what was found."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def run(study: str, described: Callable[[nn.Module, Tensor], dict[str, Any]]) -> None:
+    """Analyse two networks, print and store what was found.
+
+    Args:
+        study: name of the stored file.
+        described: what was found for a network and inputs, as JSON values.
+    """
+    parser = argparse.ArgumentParser(description=study)
     parser.add_argument("--out", type=Path, default=Path("results"))
     chosen = parser.parse_args()
     begin = time.perf_counter()
     inputs = torch.randn(2_000, 10, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    networks: dict[str, Any] = {}
-    for gain in (1.0, 4.0):
-        sym = o5.extract(build(seed=1, gain=gain), inputs)
-        networks[f"gain {gain:g}"] = o5.describe(sym) | {
-            "relative_variance_of_ten": float(sym.spectrum.values[9] / sym.spectrum.values[-1]),
-            "route": sym.settings["route"],
-            "notes": list(sym.notes),
-        }
-        print(f"gain {gain:g}\n{sym}\n")
+    networks = {
+        f"gain {gain:g}": described(build(seed=1, gain=gain), inputs) for gain in (1.0, 4.0)
+    }
     versions = {"emlp": "1.0.3", "jax": jax.__version__, "numpy": np.__version__}
     record = provenance("make peer-emlp", seconds=time.perf_counter() - begin)
     record["versions"] |= versions
-    write_json(
-        {"study": "o5-emlp", "networks": networks, "provenance": record},
-        chosen.out / "o5-emlp.json",
-    )
+    stored = {"study": study, "networks": networks, "provenance": record}
+    write_json(stored, chosen.out / f"{study}.json")
+
+
+def extracted(model: Any, inputs: Tensor) -> dict[str, Any]:
+    """What was found for a network, printed and as JSON values."""
+    sym = o5.extract(model, inputs)
+    print(f"{sym}\n")
+    return o5.describe(sym) | {
+        "relative_variance_of_ten": float(sym.spectrum.values[9] / sym.spectrum.values[-1]),
+        "route": sym.settings["route"],
+        "notes": list(sym.notes),
+    }
 
 
 if __name__ == "__main__":
-    main()
+    run("o5-emlp", extracted)

@@ -34,6 +34,13 @@ def test_the_result_is_printed_and_saved(folder: Path) -> None:
     assert float(stored.angles(liegg.so(4)).max()) < 1e-12
 
 
+@pytest.mark.parametrize("words", [("--task", "values"), ("--task=values",)])
+def test_an_option_of_earlier_versions_is_answered_with_the_new_one(words) -> None:
+    code, out, err = discover(NORM, *words)
+    assert (code, out) == (2, "")
+    assert "--target values" in err
+
+
 @pytest.mark.parametrize("held_out", [(), ("--held-out", "0.2"), ("--held-out", "x.npy")])
 def test_the_report_has_the_labels_of_the_samples_that_it_shows(folder: Path, held_out) -> None:
     names = ("--about", "rotation", "--classes", "yes,no")

@@ -7,7 +7,13 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 import liegg
-from liegg._utils.errors import DataError, ModelError, NonFiniteError, ShapeError
+from liegg._utils.errors import (
+    DataError,
+    HiddenDerivativeError,
+    ModelError,
+    NonFiniteError,
+    ShapeError,
+)
 from structures import POSITIONS, CloudNet, clouds
 
 FAST: dict[str, Any] = {"controls": "none"}
@@ -61,6 +67,8 @@ class Clouds(Dataset):
         return CLOUDS[place]
 
 
+LABELLED: Any = [(one, 0) for one in CLOUDS]
+TWICE: Any = [(one, one) for one in CLOUDS]
 FORMS = {
     "arrays": [one.numpy() for one in CLOUDS],
     "with labels": [(one, torch.tensor(0)) for one in CLOUDS],
@@ -68,6 +76,9 @@ FORMS = {
     "Dataset": Clouds(),
     "loader of one": DataLoader(Clouds(), batch_size=1),
     "loader of samples": DataLoader(Clouds(), batch_size=None),
+    "loader of lists": DataLoader(Clouds(), batch_size=8, collate_fn=list),
+    "loader of tuples": DataLoader(Clouds(), batch_size=8, collate_fn=tuple),
+    "loader of pairs": DataLoader(LABELLED, 8, collate_fn=list),
 }
 
 
@@ -84,13 +95,21 @@ def test_a_function_of_points_and_the_number_of_their_cloud():
 
 
 def test_clouds_that_were_read_as_something_else_are_named():
-    loader = DataLoader(Clouds(), batch_size=8, collate_fn=list)
+    pairs = DataLoader(TWICE, batch_size=1, collate_fn=lambda one: [*one[0]])
     with pytest.raises(ShapeError, match=r"lists of tensors.*loader.dataset"):
-        liegg.discover(CLOUD, loader, POINTS)
+        liegg.discover(CLOUD, pairs, POINTS)
     with pytest.raises(ModelError, match=r"each of its tensors is one sample.*copies=None"):
         liegg.discover(lambda x: x.mean(2), CLOUDS, liegg.Affine(3))
     with pytest.raises(ShapeError, match=r"one shape.*copies=None"):
         liegg.discover(CLOUD, Clouds(), liegg.Affine(3, copies=3))
+
+
+def test_a_loader_of_lists_of_dictionaries():
+    """Batches as torch-geometric's DataListLoader gives them."""
+    samples = [{"z": torch.ones(len(one), dtype=torch.long), "x": one} for one in CLOUDS]
+    loader = DataLoader(samples, batch_size=4, collate_fn=list)  # pyright: ignore[reportArgumentType]
+    sym = liegg.discover(lambda x, z: CLOUD(x), loader, {"x": POINTS}, **FAST)
+    assert (sym.name, sym.samples) == ("se(3)", 30)
 
 
 def test_outputs_per_point_of_samples_sorted_by_size():
@@ -107,23 +126,78 @@ def own_gradient(x):
     return -torch.autograd.grad(energy(x).sum(), x, create_graph=True)[0]
 
 
-def as_advised(x):
-    return -torch.func.grad(lambda x: energy(x).sum())(x)
+def without_graph(x):
+    x.requires_grad = True
+    return {"energy": energy(x), "forces": -torch.autograd.grad(energy(x).sum(), x)[0]}
+
+
+def by_backward(x):
+    x.requires_grad_()
+    energy(x).sum().backward()
+    return -x.grad
+
+
+def detached(x):
+    with torch.enable_grad():
+        x = x.detach().requires_grad_()
+        return -torch.autograd.grad(energy(x).sum(), x)[0]
+
+
+SAME_SIZE = (POS, liegg.Affine(3, copies=5), liegg.Linear(3, copies=5))
+NAMED = ({"x": POS}, {"x": liegg.Affine(3)}, liegg.Linear(3))
+RAGGED = ([one[: 3 + i % 3] for i, one in enumerate(POS)], POINTS, liegg.Linear(3))
 
 
 @pytest.mark.parametrize(
-    ("data", "action", "out"),
+    ("model", "route", "samples"),
     [
-        (POS, liegg.Affine(3, copies=5), liegg.Linear(3, copies=5)),
-        ({"x": POS}, {"x": liegg.Affine(3)}, liegg.Linear(3)),
+        (own_gradient, "vjp", SAME_SIZE),
+        (own_gradient, "vjp", RAGGED),
+        (without_graph, "vjp", NAMED),
+        (by_backward, "finite", NAMED),
+        (detached, "finite", RAGGED),
     ],
 )
-def test_a_model_that_takes_a_gradient_of_its_own(data, action, out):
-    """It is refused with code to write instead, and that code works."""
-    with pytest.raises(ModelError, match=r"gradient of its own.*torch\.func\.grad"):
-        liegg.discover(own_gradient, data, action, output_action=out)
-    sym = liegg.discover(as_advised, data, action, output_action=out, **FAST)
-    assert (sym.nullity, sym.name) == (6, "se(3)")
+def test_a_model_that_takes_a_gradient_of_its_own(model, route, samples):
+    """Forces turn with the positions; derivatives are exact unless the model detaches them, and a note says so."""
+    data, action, out = samples
+    field = "forces" if model is without_graph else None
+    sym = liegg.discover(model, data, action, output_action=out, output=field, **FAST)
+    assert (sym.nullity, sym.name, sym.settings["route"]) == (6, "se(3)", route)
+    assert any("detaches it" in note for note in sym.notes) == (route == "finite")
+    assert not POS.requires_grad
+
+
+def test_a_model_that_takes_a_gradient_of_its_own_is_verified():
+    """Without derivatives it still gets autograd for its own."""
+    data, action, out = SAME_SIZE
+    sym = liegg.discover(own_gradient, data, action, output_action=out, **FAST)
+    assert liegg.verify(own_gradient, data[:20], sym).holds
+
+
+@pytest.mark.parametrize("inside", [torch.clone, torch.detach])
+def test_forces_in_a_field_keep_what_it_leaves(inside):
+    """A quadratic field along z leaves the rotation about z and the translations across it."""
+
+    def forces(x):
+        x = inside(x).requires_grad_()
+        total = energy(x).sum() + x[..., 2].square().sum()
+        return -torch.autograd.grad(total, x)[0]
+
+    data, action, out = SAME_SIZE
+    sym = liegg.discover(forces, data, action, output_action=out, **FAST)
+    assert (sym.nullity, sym.name) == (3, "se(2)")
+
+
+def test_a_gradient_of_its_own_beside_a_detached_term_is_refused():
+    """The derivative of such a sum is that of another function."""
+
+    def half(x):
+        return own_gradient(x) + x.detach().pow(3)
+
+    data, action, out = SAME_SIZE
+    with pytest.raises(HiddenDerivativeError):
+        liegg.discover(half, data, action, output_action=out, **FAST)
 
 
 class Table(dict):

@@ -754,6 +754,11 @@ class Diagnosis(Enum):
         "the model is evaluated by onnxruntime, because it could not be converted to torch ({reason})",
     )
     ARRAY_FUNCTION = (Kind.NOTE, "the model was called with numpy arrays")
+    DETACHED_GRADIENT = (
+        Kind.NOTE,
+        "the model takes a gradient of its own and detaches it, so that derivatives are finite differences; "
+        "torch.autograd.grad of the input itself has exact ones",
+    )
     FINITE_DIFFERENCES = (
         Kind.NOTE,
         "derivatives are central differences along {candidates:candidate}, {each:evaluation} per sample; intervals cover their error",

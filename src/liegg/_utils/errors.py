@@ -101,18 +101,3 @@ def one_line(error: Exception) -> str:
     """
     text = (str(error).strip() or "no message").splitlines()[0].split(". ")[0].rstrip(".")
     return f"{type(error).__name__}: {text}"
-
-
-def own_gradient_advice(error: Exception) -> str:
-    """What to write in a model that fails because it takes a gradient of its own; empty for other failures.
-
-    >>> own_gradient_advice(ValueError("another"))
-    ''
-    """
-    signs = ("does not require grad", "requires_grad_() inside")
-    if not any(sign in str(error) for sign in signs):
-        return ""
-    return (
-        " The model takes a gradient of its own, with requires_grad_() and torch.autograd.grad, which needs autograd "
-        "outside of it. Write -torch.func.grad(lambda x: energy(x).sum())(x) instead, for an energy(x) per sample."
-    )

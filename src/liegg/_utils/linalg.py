@@ -89,6 +89,9 @@ def orthonormal_rows(
     """Orthonormal basis of the row space by SVD; `tolerance` is relative to the largest value."""
     if rows.numel() == 0:
         return rows.new_zeros((0, rows.shape[1]))
+    if len(rows) == 1:
+        largest = rows.abs().max()
+        return torch.nn.functional.normalize(rows / largest, dim=1) if largest > 0 else rows[:0]
     _, values, right = svd(rows, full_matrices=False)
     return right[values > tolerance * values[0]] if values[0] > 0 else right[:0]
 

@@ -19,6 +19,9 @@ from torch import Tensor
 GAUSS_NEWTON_STEPS = 25
 """Largest number of steps; a good start needs three or four."""
 
+SERIES_REST = 1e-17
+"""Size of a term of the exponential series after which the rest is below rounding: 1/19! is."""
+
 REFUSAL_CHANCE = 1e-4
 """Chance with which noise of the stated size may refuse the right algebra."""
 
@@ -133,12 +136,17 @@ def fit(
 
 
 def _exponential(matrix: Float[np.ndarray, "n n"]) -> Float[np.ndarray, "n n"]:
-    """Exponential of a matrix of norm at most 1, by its series to rounding: 1/19! is below it.
+    """Exponential of a matrix of norm at most 1, by its series to rounding; short steps need few terms.
 
     Not by scipy, whose threads spin on matrices as small as these, nor by torch, which takes ten times as long.
     """
+    size = rest = float(np.linalg.norm(matrix))
+    terms = 1
+    while rest > SERIES_REST:
+        terms += 1
+        rest *= size / terms
     total = one = np.eye(len(matrix))
-    for k in range(18, 0, -1):
+    for k in range(terms, 0, -1):
         total = one + matrix @ total / k
     return total
 

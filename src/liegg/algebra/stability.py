@@ -238,15 +238,19 @@ def _changes_constants(
 ) -> bool:
     """Whether a move changes the structure constants by more than a change of basis does."""
     d = len(constants)
+    if d < 2:
+        return False
     first = torch.einsum("kia,ajl->kijl", moves, inside)
-    change = (first - first.transpose(1, 2)).flatten(1)
     one = torch.eye(d, dtype=torch.float64)
     # The change by a new basis B_i + φ_ai B_a, for every entry of φ.
     basis = (
         torch.einsum("ajk,bi->abijk", constants, one)
         + torch.einsum("iak,bj->abijk", constants, one)
         - torch.einsum("ijb,ak->abijk", constants, one)
-    ).reshape(d * d, -1)
-    rows = orthonormal_rows(basis, tolerance=1e-7)
+    ).flatten(0, 1)
+    # Both are antisymmetric: every pair once, and the norm times √2.
+    i, j = torch.triu_indices(d, d, 1)
+    change = (first - first.transpose(1, 2))[:, i, j].flatten(1)
+    rows = orthonormal_rows(basis[:, i, j].flatten(1), tolerance=1e-7)
     rest = change - change @ rows.mT @ rows
-    return float(torch.linalg.matrix_norm(rest, 2)) > CHANGED_CONSTANTS
+    return math.sqrt(2) * float(torch.linalg.matrix_norm(rest, 2)) > CHANGED_CONSTANTS

@@ -123,7 +123,10 @@ def principal_angles(one: Float[Tensor, "d g"], other: Float[Tensor, "e g"]) -> 
     if v.shape[0] > w.shape[0]:
         v, w = w, v
     inside = v @ w.mT
-    return torch.atan2(torch.linalg.svdvals(v - inside @ w).flip(0), torch.linalg.svdvals(inside))
+    outside = v - inside @ w
+    if len(v) == 1:  # one row has its length as the only singular value
+        return torch.atan2(outside.norm(dim=1), inside.norm(dim=1))
+    return torch.atan2(torch.linalg.svdvals(outside).flip(0), torch.linalg.svdvals(inside))
 
 
 def grassmann_distance(one: Float[Tensor, "d ..."], other: Float[Tensor, "e ..."]) -> float:

@@ -21,8 +21,21 @@ UNBROKEN = re.compile(r"\[[^\]]*\]")
 """What no line break divides: `[default: 30.0]`."""
 
 
+RENAMED = {"--task": "--target: --target classes or --target values"}
+"""Options of earlier versions, and what to write instead."""
+
+
 class PlainCommand(TyperCommand):
-    """A command with plain help."""
+    """A command with plain help, which names what options of earlier versions have become."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the words of the command."""
+        known = {name for parameter in self.get_params(ctx) for name in parameter.opts}
+        for word in args:
+            new = RENAMED.get(word.partition("=")[0], "")
+            if new.partition(":")[0] in known:
+                ctx.fail(f"No such option: {word.partition('=')[0]}. It is now {new}.")
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write usage, text, options panel by panel, and examples."""

@@ -8,6 +8,7 @@ to the others. Where all values are of similar size, squaring loses nothing that
 cost half as much, replace the singular values.
 """
 
+import functools
 import math
 from dataclasses import dataclass
 
@@ -61,8 +62,9 @@ class Moments:
         return slice(self.changes.shape[1])
 
 
+@functools.lru_cache(maxsize=8)
 def draw_blocks(blocks: int, draws: int, seed: int) -> Float[Tensor, "d p"]:
-    """How often each block is drawn: as many draws with replacement as there are blocks."""
+    """How often each block is drawn: as many draws with replacement as there are blocks. Shared: not to be written to."""
     chosen = torch.randint(blocks, (draws, blocks), generator=torch.Generator().manual_seed(seed))
     return torch.zeros(draws, blocks, dtype=torch.float64).scatter_add_(
         1, chosen, torch.ones(draws, blocks, dtype=torch.float64)

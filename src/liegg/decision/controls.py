@@ -1,5 +1,6 @@
 """Controls: what random directions and other models of the same architecture show, to compare the found directions with."""
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -131,6 +132,14 @@ class Controls:
     reinitialised: ReinitialisedControl | None = None
 
 
+@functools.lru_cache(maxsize=2)
+def _unit_squares(draws: int, size: int, seed: int) -> Float[Tensor, "n r"]:
+    """Squared entries of random unit vectors. Shared: not to be written to."""
+    generator = torch.Generator().manual_seed(seed)
+    squares = torch.randn(draws, size, generator=generator, dtype=torch.float64).square_()
+    return squares.div_(squares.sum(1, keepdim=True))
+
+
 def random_directions(
     values: Float[Tensor, " r"],
     *,
@@ -148,10 +157,7 @@ def random_directions(
     """
     if not len(values):
         return RandomControl(math.inf, math.inf, share, 0)
-    generator = torch.Generator().manual_seed(seed)
-    shape = (draws, len(values))
-    squares = torch.randn(shape, generator=generator, dtype=torch.float64).square_()
-    defects = (squares / squares.sum(1, keepdim=True)) @ values
+    defects = _unit_squares(draws, len(values), seed) @ values
     low, median = float(defects.quantile(share)), float(defects.median())
     return RandomControl(low, median, share, draws)
 

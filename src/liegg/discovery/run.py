@@ -33,7 +33,7 @@ class Run:
         route: forward (`"jvp"`) or reverse (`"vjp"`) derivatives, plain `"autograd"`, or the cheapest that works (`"auto"`).
             `"moved"` takes no derivative of the model: images, volumes and sequences are moved both ways along every candidate
             by a finite step (a pixel), and rows are the change of the output over twice the step.
-            `"finite"`: finite differences along the candidates, two calls of the model for each per batch. Models without
+            `"finite"`: finite differences along the candidates, two evaluations of every sample for each. Models without
             derivatives of their own, such as functions of numpy arrays, always take these.
         budget: for finite differences: most evaluations of a sample by the model. If all samples would take more, fewer are
             read, evenly spaced ones, and a note says so; see `liegg.polarization.finite.evaluations.expected`.

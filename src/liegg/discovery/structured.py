@@ -17,6 +17,7 @@ from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import (
     ArgumentError,
+    DataError,
     ModelError,
     RaggedDataError,
     ShapeError,
@@ -31,7 +32,7 @@ from liegg.inputs.foreign.trees import how_called, row_model
 from liegg.inputs.inner.rest import ACTIVATION, Rest
 from liegg.inputs.model import eval_view
 from liegg.inputs.structure.calling import TRIED
-from liegg.inputs.structure.elements import only_floating
+from liegg.inputs.structure.elements import is_list_of_samples, only_floating
 from liegg.inputs.structure.entry import Convention, Custom
 from liegg.inputs.structure.masks import check_mask_shapes, with_masks
 from liegg.inputs.structure.packed import Packed, first_element, pack_data
@@ -198,8 +199,8 @@ def with_inputs(
     try:
         unread = call is not None and isinstance(data, Dataset | DataLoader)
         return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=unread))
-    except (TreeDataError, ShapeError) as error:
-        if isinstance(error, ShapeError) and not _clouds_in(data, action, error):
+    except DataError as error:
+        if not isinstance(error, TreeDataError) and not _clouds_in(data, action, error):
             raise
         return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=True))
     except ModelError as error:
@@ -211,8 +212,8 @@ def with_inputs(
         ) from error
 
 
-def _clouds_in(data: Data, action: Moves, error: ShapeError) -> bool:
-    """Whether data whose shapes did not suit are clouds of any number of points.
+def _clouds_in(data: Data, action: Moves, error: DataError) -> bool:
+    """Whether data that could not be read are clouds of any number of points.
 
     Raises:
         ShapeError: each batch is a list of clouds.
@@ -222,6 +223,8 @@ def _clouds_in(data: Data, action: Moves, error: ShapeError) -> bool:
     if isinstance(error, RaggedDataError) or not isinstance(data, DataLoader):
         return isinstance(error, RaggedDataError)
     first: Any = next(iter(data), None)
+    if is_list_of_samples(data, first) or not isinstance(error, ShapeError):
+        return is_list_of_samples(data, first)
     if isinstance(first, list) and len(first) > 1 and all(map(_is_cloud, first)):
         raise ShapeError(
             f"{error} The batches are lists of tensors, of which the first one is read, and the others as labels. Pass "
@@ -265,7 +268,9 @@ def pack_samples(data: Data, action: Moves, *, clouds: bool = False) -> tuple[Pa
     if isinstance(action, Mapping):
         moves = _checked_moves(action)
     else:
-        element, _ = first_element(data)
+        element, complete = first_element(data)
+        if not complete and is_list_of_samples(data, element):
+            element = element[0]
         if isinstance(element, tuple | list) and not is_named_tuple(element):
             element = element[0]  # inputs with labels
         moves = {only_floating(element): action}

@@ -20,7 +20,6 @@ from liegg._utils.errors import (
     NotDifferentiableError,
     RandomModelError,
     ShapeError,
-    own_gradient_advice,
 )
 from liegg._utils.precision import coarsest, record_dtypes
 from liegg.inputs.batches import evenly_spaced
@@ -231,7 +230,7 @@ def call(function: Callable[[Tensor], Any], x: Tensor, *, copy: bool = True) -> 
         )
         raise ModelError(
             f"the model failed on a batch of shape {tuple(x.shape)}, dtype {x.dtype}: "
-            f"{type(error).__name__}: {error}.{own_gradient_advice(error) or length}"
+            f"{type(error).__name__}: {error}.{length}"
         ) from error
 
 

@@ -8,10 +8,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._utils.diagnoses import Diagnosis
-from liegg._utils.errors import DtypeError, ModelError
+from liegg._utils.errors import DtypeError, ModelError, NotDifferentiableError
 from liegg.inputs.foreign.bridge import Bridge, as_array
 from liegg.inputs.foreign.recognise import array_function, takes_tensors
 from liegg.inputs.model import Model, foreign_model, with_finite_differences
+from liegg.inputs.own_gradient import OwnGradient, takes_gradient
 from liegg.inputs.part import Part, with_part
 from liegg.inputs.probe import probe
 
@@ -27,7 +28,8 @@ def probed(
     """The probed model, restricted to a part of what it returns.
 
     A function that fails on tensors is tried on arrays. If it takes those, its derivatives are finite
-    differences, or those of JAX; a note says so.
+    differences, or those of JAX; a note says so. A model that takes a gradient of its own is called with autograd on;
+    if its output has no derivative even so, finite differences are used, and a note says so.
 
     Args:
         model: the model in eval mode.
@@ -48,6 +50,9 @@ def probed(
                 return _probed(model, x, part, summed=summed, finite=finite)
         except (ModelError, DtypeError) as error:
             other = type(error) in (ModelError, DtypeError)
+            own = other or type(error) is NotDifferentiableError
+            if own and not model.finite and takes_gradient(model.function, x[:1]):
+                return _with_own_gradient(model, x, part, summed=summed, finite=finite)
             if other and not takes_tensors(model.function, x[:1]):
                 found = _on_arrays(model, x)
             if found is None:
@@ -67,6 +72,16 @@ def _on_arrays(model: Model, x: Float[Tensor, "b ..."]) -> Model | None:
     return replace(
         other, notes=notes if found.differentiable else (*notes, Diagnosis.ARRAY_FUNCTION())
     )
+
+
+def _with_own_gradient(model: Model, x: Tensor, part: Part, *, summed: bool, finite: bool) -> Model:
+    """A model that takes a gradient of its own, probed; by finite differences if its output has no derivative."""
+    model = replace(model, function=OwnGradient(model.function))
+    try:
+        return _probed(model, x, part, summed=summed, finite=finite)
+    except NotDifferentiableError:
+        model = replace(model, notes=(*model.notes, Diagnosis.DETACHED_GRADIENT()))
+        return _probed(model, x, part, summed=summed, finite=True)
 
 
 def _probed(model: Model, x: Tensor, part: Part, *, summed: bool, finite: bool) -> Model:

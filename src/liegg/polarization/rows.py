@@ -99,6 +99,9 @@ def plan(
                 "(Action.steps). Use route='auto' for this action."
             )
         return Plan(outputs, route, seed, max(1, min(room // 2, action.size)), tuple(notes))
+    if _is_single(outputs, model) and route in ("auto", "vjp"):
+        _reference(model, action, x, 1)
+        return Plan(outputs, "vjp", seed, notes=tuple(notes))
     cheapest: tuple[Route, ...] = ("jvp", "vjp") if action.size < passes else ("vjp",)
     for candidate in cheapest if route == "auto" else (route,):
         many = {"jvp": min(room, action.size), "vjp": min(room, passes)}.get(candidate, 1)
@@ -214,6 +217,11 @@ def samples_at_once(outputs: Outputs, model: Model, columns: int) -> int:
     )
 
 
+def _is_single(outputs: Outputs, model: Model) -> bool:
+    """Whether rows are those of one number: one reverse pass, which plain autograd makes as well as `torch.func`."""
+    return outputs == "sum" or math.prod(model.output_shape) == 1
+
+
 def _reference(model: Model, action: Action, x: Tensor, count: int) -> Float[Tensor, " b"]:
     """Test rows by plain reverse mode, with which the other routes are compared."""
     try:
@@ -323,7 +331,7 @@ def _reverse(
     precomputed: Any = None,
 ) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
     """One reverse derivative per output or combination, contracted with the action at once."""
-    if plan.route == "vjp":
+    if plan.route == "vjp" and not _is_single(plan.outputs, model):
         y, pull = torch.func.vjp(model, x)[:2]
     else:
         leaf = x.detach().clone().requires_grad_()

@@ -150,10 +150,14 @@ def _rounded(echelon: Rows, error: Rows) -> Rows:
     tolerance = np.maximum(error.clip(max=0.25), ROUNDING_ENTRY * _largest(echelon))
     rounded, pending = echelon.copy(), np.ones_like(echelon, dtype=bool)
     for denominator in range(1, LARGEST_SIMPLE_INTEGER + 1):
+        if denominator > 1:
+            pending &= denominator**2 * tolerance <= FRACTION_CHANCE  # nor does a larger one tell
+        if not pending.any():
+            break
         near = (echelon * denominator).round() / denominator
-        telling = (denominator == 1) | (denominator**2 * tolerance <= FRACTION_CHANCE)
-        fits = pending & telling & (abs(echelon - near) <= tolerance)
-        rounded, pending = np.where(fits, near, rounded), pending & ~fits
+        fits = pending & (abs(echelon - near) <= tolerance)
+        rounded[fits] = near[fits]
+        pending &= ~fits
     return rounded
 
 
@@ -186,12 +190,14 @@ def _eliminate(rows: Rows) -> Rows:
 
 def _presentable(rows: Rows) -> Rows:
     """Integers where possible, with signs and order that do not depend on the basis."""
+    rows = rows / _largest(rows)
+    sizes = np.arange(1.0, LARGEST_SIMPLE_INTEGER + 1)
     scaled: list[np.ndarray] = []
-    for row in rows / _largest(rows):
-        for size in range(1, LARGEST_SIMPLE_INTEGER + 1):
-            if (abs(row * size - (row * size).round()) <= ROUNDING_ENTRY).all():
-                row = (row * size).round()
-                break
+    for row in rows:
+        multiples = np.outer(sizes, row)
+        integers = multiples.round()
+        whole = (abs(multiples - integers) <= ROUNDING_ENTRY).all(1)
+        row = integers[whole.argmax()] if whole.any() else row
         first = (abs(row) >= 0.05 * abs(row).max()).argmax()
         scaled.append(row * np.sign(row[first]) + 0.0)  # no negative zeros
 
@@ -199,4 +205,4 @@ def _presentable(rows: Rows) -> Rows:
         """Entries that are not zero."""
         return np.flatnonzero(np.abs(row) > ROUNDING_ENTRY * np.abs(row).max()).tolist()
 
-    return np.stack(sorted(scaled, key=places))
+    return np.stack(sorted(scaled, key=places) if len(scaled) > 1 else scaled)

@@ -15,12 +15,7 @@ from liegg._utils.errors import one_line
 from liegg.actions import Motion
 from liegg.discovery.about.effort import MOST_MOVED, Effort, Moves
 from liegg.discovery.about.finite import Followed, finite_change, follow
-from liegg.discovery.about.first_order import (
-    NOT_MEASURED,
-    FirstOrder,
-    from_small_motions,
-    from_the_analysis,
-)
+from liegg.discovery.about.first_order import NOT_MEASURED, from_small_motions, from_the_analysis
 from liegg.discovery.about.random_motions import random_motions
 from liegg.discovery.verification.measure import CONSTANT, Meter, Question, summed
 from liegg.inputs.batches import evenly_spaced
@@ -46,12 +41,12 @@ def first_order_answers(
         question: model and samples, for motions outside the candidates; None without a model.
     """
     answers = {}
+    others = {name: motion for name, motion in motions.items() if motion.action is not None}
+    small = {} if question is None else from_small_motions(sym, question, others)
     for name, motion in motions.items():
-        found: FirstOrder = NOT_MEASURED
+        found = small.get(name, NOT_MEASURED)
         if motion.action is None:
             found = from_the_analysis(sym, motion.generators)
-        elif question is not None:
-            found = from_small_motions(sym, _about(question, motion), motion)
         answers[name] = Answer(
             name=name,
             coefficients=motion.generators,

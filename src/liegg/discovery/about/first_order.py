@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.actions import Motion
+from liegg.actions import Action, Motion
 from liegg.decision.bootstrap import student_quantile
 from liegg.decision.derivative_error import widened
 from liegg.decision.intervals import bootstrap, span_interval
@@ -69,31 +69,69 @@ def from_the_analysis(sym: Symmetries, coefficients: Float[Tensor, "k g"]) -> Fi
     return _graded(sym, defect, (low, high), largest=float(values.max()))
 
 
-def from_small_motions(sym: Symmetries, question: Question, motion: Motion) -> FirstOrder:
-    """The same for generators of another action, from small motions of the samples.
+def from_small_motions(
+    sym: Symmetries, question: Question, motions: dict[str, Motion]
+) -> dict[str, FirstOrder]:
+    """The same for generators of other actions, from small motions of the samples.
 
     The squared change of the output per squared motion of the samples, relative to the mean
     sensitivity of the analysis.
 
     Args:
         sym: the analysis.
-        question: the model and its samples, with the action of the motion.
-        motion: its generators and how far it goes.
+        question: the model and its samples.
+        motions: the motions, each with its action.
     """
+    if isinstance(sym.settings["outputs"], int) or sym.accumulated.solution.sensitivity <= 0:
+        return dict.fromkeys(motions, NOT_MEASURED)
+    found = {}
+    for some in _at_once(question, motions):
+        parts = [_changes(question, some, part) for part in question.parts]
+        for name, *pairs in zip(some, *parts, strict=True):
+            change, moved = (torch.cat(each) for each in zip(*pairs, strict=True))
+            found[name] = _of_changes(sym, change, moved)
+    return found
+
+
+def _at_once(question: Question, motions: dict[str, Motion]) -> list[dict[str, Motion]]:
+    """The motions in groups whose moved samples fit into one call of the model."""
+    most = question.x[question.parts[0]].numel() if motions else 1
+    groups: list[dict[str, Motion]] = []
+    used = room = question.capacity // most
+    for name, motion in motions.items():
+        size = 2 * len(motion.generators)
+        if used + size > room:
+            groups.append({})
+            used = 0
+        groups[-1][name] = motion
+        used += size
+    return groups
+
+
+def _changes(
+    question: Question, motions: dict[str, Motion], part: slice
+) -> list[tuple[Float[Tensor, "n k k"], Float[Tensor, "n k k"]]]:
+    """Products of the changes of the outputs of some samples, and of their motions, between generators; one call for all."""
+    x, ends = question.x[part].double(), []
+    for motion in motions.values():
+        action = motion.action or question.action
+        there = _small(action, motion, tuple(x.shape[1:]))
+        ends.append(action.act_all(torch.cat([there, -there]), x))
+    replies = question.reply(torch.cat([end.flatten(0, 1) for end in ends]))
+    found = []
+    for end, reply in zip(ends, replies.split([len(end) * len(x) for end in ends]), strict=True):
+        outputs = question.taken(reply.unflatten(0, end.shape[:2]), part)
+        change, moved = (torch.sub(*each.chunk(2)).flatten(2) for each in (outputs, end))
+        products = (torch.einsum("inp,jnp->nij", each, each).cpu() for each in (change, moved))
+        found.append(tuple(products))
+    return found
+
+
+def _of_changes(
+    sym: Symmetries, change: Float[Tensor, "n k k"], moved: Float[Tensor, "n k k"]
+) -> FirstOrder:
+    """The defect with its interval, from the products of every sample."""
     sensitivity = sym.accumulated.solution.sensitivity
-    if isinstance(sym.settings["outputs"], int) or sensitivity <= 0:
-        return NOT_MEASURED
-    there = _small(question, motion)
-    changes, motions = [], []
-    for part in question.parts:
-        x = question.x[part].double()
-        ends = [question.action.act_all(sign * there, x) for sign in (1, -1)]
-        replies = [question.reply(end.flatten(0, 1)).unflatten(0, end.shape[:2]) for end in ends]
-        there_and_back = [question.taken(reply, part) for reply in replies]
-        change, moved = there_and_back[0] - there_and_back[1], (ends[0] - ends[1]).flatten(2)
-        changes.append(torch.einsum("inc,jnc->nij", change, change).cpu())
-        motions.append(torch.einsum("inp,jnp->nij", moved, moved).cpu())
-    change, moved = torch.cat(changes), torch.cat(motions)
     inverse = torch.linalg.pinv(moved.mean(0), rtol=MOVING_SHARE, hermitian=True)
     rank = round(float((inverse @ moved.mean(0)).trace()))
     if not rank or not bool(change.isfinite().all()):
@@ -110,9 +148,9 @@ def from_small_motions(sym: Symmetries, question: Question, motion: Motion) -> F
     return _graded(sym, defect, (defect / spread, defect * spread), largest=defect)
 
 
-def _small(question: Question, motion: Motion) -> Float[Tensor, "k g"]:
+def _small(action: Action, motion: Motion, shape: tuple[int, ...]) -> Float[Tensor, "k g"]:
     """Small finite motions by every generator: as large as the action's own differences, where it takes some."""
-    h, steps = motion.generators, question.action.steps(tuple(question.x.shape[1:]))
+    h, steps = motion.generators, action.steps(shape)
     shares = torch.where(h != 0, h / steps, 0.0).norm(dim=1, keepdim=True)
     return torch.where(shares.isfinite(), h / shares, SLOPE_STEP * (motion.longest or 1.0) * h)
 

@@ -25,8 +25,8 @@ from liegg.discovery.verification.evaluating import first_samples
 from liegg.inputs.batches import Data
 from liegg.inputs.model import Model
 from liegg.inputs.output_field import Field
-from liegg.inputs.part import Part, with_part
-from liegg.inputs.probe import probe
+from liegg.inputs.part import Part
+from liegg.inputs.probed import in_dtype_of, probed
 from liegg.polarization.output_fit import fitted_output_action
 
 LARGEST_TURN, LARGEST_OTHER = math.pi, 0.5
@@ -216,7 +216,9 @@ def question(case: Case) -> Iterator[Question]:
     )
     with reading(inputs.model, request) as (function, _, (_, first), rest):
         x = first_samples(chain([first], (batch for _, batch in rest)), READ_AT_MOST)
-        function = probe(with_part(function, x, request.part), x)
+        dtype = function.dtype
+        function = probed(function, x, request.part)
+        x = in_dtype_of(x, function, dtype)
         own = fitted_output_action(own, inputs.action, function)
         h = inputs.action.as_coefficients(group.generators, "group").to(torch.float64)
         y = function(x).detach()

@@ -20,8 +20,8 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.verification.measure import Question
 from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.model import Model, with_input_dtype
-from liegg.inputs.part import Part, with_part
-from liegg.inputs.probe import probe
+from liegg.inputs.part import Part
+from liegg.inputs.probed import in_dtype_of, probed
 from liegg.polarization.output_fit import check_output_action
 from liegg.results.symmetries import Symmetries
 
@@ -211,7 +211,8 @@ def read(
         raise DataError(
             f"held_out has samples of shape {tuple(other.shape[1:])}, the data of {tuple(own.shape[1:])}. Pass samples of one shape."
         )
-    model = probe(with_part(function, own, part), own)
+    model = probed(function, own, part)
+    own, other = (in_dtype_of(x, model, function.dtype) for x in (own, other))
     if output_action is not None:
         check_output_action(output_action, model)
     search = Question(model, action, output_action, own)

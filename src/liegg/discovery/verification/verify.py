@@ -135,21 +135,7 @@ def verify(
     others = Others(given.h[:0], ())
     if known is not None and generators is None:
         others = others_of(known)
-    nothing = Diagnosis.NOTHING_TO_VERIFY if generators is None else Diagnosis.NO_GENERATOR_GIVEN
-    result = Verification(
-        curves=(),
-        group=None,
-        fraction=fraction,
-        variance=None,
-        spread=None,
-        samples=0,
-        controls=controls,
-        seed=seed,
-        model=known.model if known else getattr(model, "__name__", type(model).__name__),
-        action=repr(action),
-        notes=(nothing(),),
-        of_symmetries=known is not None and generators is None,
-    )
+    result = _empty(model, action, known, options, own=generators is None)
     if not len(given.h) and not others.words:
         return result
     if task == "auto" and known is not None:
@@ -160,20 +146,59 @@ def verify(
             meter=Meter(progress),
             classes=None if task == "auto" else task == "classes",
         )
-        result = replace(
-            result,
-            variance=question.variance,
-            spread=question.spread,
-            samples=len(question.x),
-            model=question.model.name,
-            subject=part_words(part.settings(), question.model.name),
-        )
-        if question.variance <= (CONSTANT * question.eps) ** 2 * question.output_square:
-            result = replace(result, notes=(Diagnosis.CONSTANT_HELD_OUT_OUTPUT(),))
-        else:
-            result = _followed(question, given, others, options, result)
+        subject = part_words(part.settings(), question.model.name)
+        result = _measured(question, given, others, options, replace(result, subject=subject))
         question.meter.finish()
     return replace(result, notes=(*question.model.notes, *result.notes))
+
+
+def _empty(
+    model: Any, action: Action, known: Symmetries | None, options: CurveOptions, *, own: bool
+) -> Verification:
+    """The result where there is nothing to verify.
+
+    Args:
+        model: the user's model.
+        action: how samples are moved.
+        known: the analysis, if there was one.
+        options: how motions are followed.
+        own: whether the generators are those of the analysis.
+    """
+    nothing = Diagnosis.NOTHING_TO_VERIFY if own else Diagnosis.NO_GENERATOR_GIVEN
+    return Verification(
+        curves=(),
+        group=None,
+        fraction=options.fraction,
+        variance=None,
+        spread=None,
+        samples=0,
+        controls=options.controls,
+        seed=options.seed,
+        model=known.model if known else getattr(model, "__name__", type(model).__name__),
+        action=repr(action),
+        notes=(nothing(),),
+        of_symmetries=known is not None and own,
+    )
+
+
+def _measured(
+    question: Question,
+    given: Directions,
+    others: Others,
+    options: CurveOptions,
+    result: Verification,
+) -> Verification:
+    """The result with what the samples show; no curve if their outputs are all the same."""
+    result = replace(
+        result,
+        variance=question.variance,
+        spread=question.spread,
+        samples=len(question.x),
+        model=question.model.name,
+    )
+    if question.variance <= (CONSTANT * question.eps) ** 2 * question.output_square:
+        return replace(result, notes=(Diagnosis.CONSTANT_HELD_OUT_OUTPUT(),))
+    return _followed(question, given, others, options, result)
 
 
 def _followed(

@@ -3,14 +3,16 @@
 import inspect
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from liegg._utils.errors import LieggError, ModelError, one_line, own_gradient_advice
+from liegg._utils.errors import LieggError, ModelError, one_line
 from liegg._utils.unwrap_compiled import original
+from liegg.inputs.own_gradient import call_with_graph, takes_gradient
 from liegg.inputs.structure.elements import MASK
 from liegg.inputs.structure.entry import Convention, Custom, batch_like
 from liegg.inputs.structure.graphs import BATCH, POINTER
@@ -51,7 +53,6 @@ def convention_for(
     """
     layout, dtype = packed.layout, _float_dtype(model)
     tried: list[str] = []
-    advice = ""
     for mode in _modes(packed, tree, model, call):
         like = batch_like(tree) if mode == "joined" else tree
         styles = [("tree", ())] if call is not None else styles_of(model, like, mode)
@@ -59,25 +60,21 @@ def convention_for(
             convention = Convention(layout, like, mode, style, names, call, dtype)
             try:
                 with torch.no_grad():
-                    return _checked(convention, model, rows)
+                    return _tried(convention, model, rows)
             except torch.OutOfMemoryError:
                 raise
             except LieggError as error:
                 tried.append(f"{convention.words()}: {error}")
             except Exception as error:
                 tried.append(f"{convention.words()}: {one_line(error)}")
-                advice = advice or own_gradient_advice(error)
     name = getattr(model, "__name__", type(model).__name__)
     different = list(dict.fromkeys(tried))
     more = f"; and {len(different) - LISTED_WAYS} more ways" if len(different) > LISTED_WAYS else ""
     listed = "; ".join(different[:LISTED_WAYS]) + more
     paths = ", ".join(repr(leaf.path) for leaf in layout.leaves)
     raise ModelError(
-        f"{name} does not take samples with {paths}. Tried {listed}."
-        + (
-            advice
-            or " Say how it is called, for example call=lambda model, batch: model(batch['z'], batch['pos'])."
-        )
+        f"{name} does not take samples with {paths}. Tried {listed}. Say how it is called, for example "
+        "call=lambda model, batch: model(batch['z'], batch['pos'])."
     )
 
 
@@ -167,6 +164,16 @@ def styles_of(model: Any, tree: Any, mode: str = "stacked") -> list[tuple[str, t
     return [("tree", ()), *second]
 
 
+def _tried(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> Convention:
+    """The convention, if it works; with autograd on for a model that takes a gradient of its own."""
+    try:
+        return _checked(convention, model, rows)
+    except RuntimeError:
+        if not takes_gradient(partial(convention.run, model), rows[:1]):
+            raise
+        return _checked(replace(convention, own_gradient=True), model, rows)
+
+
 def _checked(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> Convention:
     """The convention, if samples have the same output alone and together."""
     if convention.mode == "joined":
@@ -220,9 +227,14 @@ def _arrays(returned: Any) -> dict[str, Tensor]:
 def _per_node(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> frozenset[str]:
     """Outputs with one entry per node of joined graphs."""
     layout = convention.layout
-    (call,) = MODES["joined"](layout, rows.clone(), convention.dtype)
-    total = len(call.leaves[BATCH])
-    returned = _arrays(convention.call(model, call))
+
+    def joined(x: Tensor) -> tuple[Any, int]:
+        (call,) = MODES["joined"](layout, x, convention.dtype)
+        return convention.call(model, call), len(call.leaves[BATCH])
+
+    own, x = convention.own_gradient, rows.clone()
+    raw, total = call_with_graph(joined, x)[0] if own else joined(x)
+    returned = _arrays(raw)
     return frozenset(
         path for path, y in returned.items() if y.shape[0] == total and total != len(rows)
     )

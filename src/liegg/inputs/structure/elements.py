@@ -1,16 +1,26 @@
 """Elements of structured data, each a sample, a batch or several graphs joined, as leaves of samples."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.data import DataLoader, default_collate, default_convert
 
 from liegg._utils.errors import ArgumentError, DataError, DtypeError, ShapeError
 from liegg.inputs.structure.graphs import BATCH, numbers_nodes, split_graphs
 from liegg.inputs.structure.layout import Chunk
-from liegg.inputs.structure.tree import as_path, describe, find, is_graph, leaves, tensors
+from liegg.inputs.structure.tree import (
+    as_path,
+    describe,
+    find,
+    is_graph,
+    is_named_tuple,
+    leaves,
+    tensors,
+)
 
 Fit = Callable[[tuple[int, ...]], None]
 """Raises `ShapeError` unless an action can move a sample of this shape."""
@@ -29,14 +39,17 @@ class Reader:
         kind: an element is a sample, a batch with samples along the first axis, or graphs joined to one.
         labelled: whether an element is a pair of a tree and labels, which are ignored.
         paths: leaves that are moved.
+        listed: whether elements are lists of what the rest says.
     """
 
     kind: Kind
     labelled: bool
     paths: tuple[str, ...]
+    listed: bool = False
 
     def tree(self, element: Any) -> Any:
-        """The tree of an element, without labels."""
+        """The tree of an element, without labels; of the first one of a list."""
+        element = element[0] if self.listed else element
         return element[0] if self.labelled else element
 
     def chunk(self, element: Any) -> Chunk:
@@ -45,6 +58,9 @@ class Reader:
         Raises:
             DataError: leaves that do not belong together, or a sample without points.
         """
+        if self.listed:
+            chunks = list(map(replace(self, listed=False).chunk, element))
+            return joined_samples([{p: v[0] for p, v in one.items()} for one in chunks])
         tree = self.tree(element)
         chunk = self._leaves(tree)
         for path in self.paths:
@@ -120,6 +136,35 @@ def reader_for(
             f"tensors are {describe(tree)}. Give them the same leading axes."
         )
     return Reader(kinds[0], labelled, paths)
+
+
+def is_list_of_samples(data: Any, element: Any) -> bool:
+    """Whether the batches of a loader are lists of samples, because its own `collate_fn` leaves them so.
+
+    A list of two may also be inputs and targets: two clouds are taken for samples only if they have different numbers of points. For the
+    same reason pairs of a sample and its label are not taken where a batch has as many entries as they have.
+
+    Args:
+        data: the user's data.
+        element: its first element.
+    """
+    if not isinstance(data, DataLoader) or data.collate_fn in (default_collate, default_convert):
+        return False
+    if not isinstance(element, list | tuple) or is_named_tuple(element) or not element:
+        return False
+    if data.batch_size is not None and len(element) > data.batch_size:
+        return False
+    if all(isinstance(one, tuple | list) and not is_named_tuple(one) for one in element):
+        return all(one and len(one) != len(element) and _is_cloud(one[0]) for one in element)
+    if all(map(_is_cloud, element)):
+        return len({one.shape[1] for one in element}) == 1 and (
+            len(element) > 2 or len({len(one) for one in element}) == len(element) == 2
+        )
+    return all(isinstance(one, Mapping) or is_graph(one) for one in element)
+
+
+def _is_cloud(value: Any) -> bool:
+    return isinstance(value, Tensor | np.ndarray) and value.ndim == 2
 
 
 def only_floating(tree: Any) -> str:

@@ -1,7 +1,7 @@
 """A model that takes structured samples, as a function of rows."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from liegg._utils.diagnoses import Remark
+from liegg.inputs.own_gradient import call_with_graph
 from liegg.inputs.structure.elements import MASK
 from liegg.inputs.structure.graphs import BATCH, POINTER
 from liegg.inputs.structure.layout import Layout
@@ -35,6 +36,7 @@ class Convention:
         custom: the user's own function of the model and a batch; None for the styles above.
         dtype: floating point type of the model; None for that of the data.
         notes: remarks on how samples and model were taken.
+        own_gradient: whether the model takes a gradient of its own, and needs autograd for it.
         per_point: paths in what the model returns that have one entry per point, where graphs are joined or sizes vary.
     """
 
@@ -45,6 +47,7 @@ class Convention:
     names: tuple[str, ...] = ()
     custom: Custom | None = None
     dtype: torch.dtype | None = None
+    own_gradient: bool = False
     per_point: frozenset[str] = frozenset()
     notes: tuple[Remark, ...] = ()
 
@@ -88,6 +91,8 @@ class Convention:
 
     def run(self, model: Any, x: Float[Tensor, "b D"]) -> Any:
         """What the model returns for rows, with one entry per sample in every tensor."""
+        if self.own_gradient:
+            return call_with_graph(partial(replace(self, own_gradient=False).run, model), x)[0]
         calls = MODES[self.mode](self.layout, x, self.dtype)
         returned = [self.call(model, call) for call in calls]
         points = self.layout.point_leaf

@@ -9,7 +9,13 @@ from torch import Tensor
 
 from liegg._utils.errors import DataError, ShapeError
 from liegg.inputs.checked_batch import check_reiterable, is_map_style, no_samples
-from liegg.inputs.structure.elements import Fit, Reader, joined_samples, reader_for
+from liegg.inputs.structure.elements import (
+    Fit,
+    Reader,
+    is_list_of_samples,
+    joined_samples,
+    reader_for,
+)
 from liegg.inputs.structure.graphs import node_leaf, numbers_nodes
 from liegg.inputs.structure.layout import Chunk, Layout, Leaf
 from liegg.inputs.structure.tree import as_path, is_graph, is_numeric, is_tree, leaves, tensors
@@ -110,7 +116,11 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
         clouds: as for `reader_for`.
     """
     element, complete = first_element(data, moves)
-    reader = reader_for(element, moves, complete=complete, clouds=clouds)
+    listed = not complete and is_list_of_samples(data, element)
+    # A list of samples holds no batches.
+    one = element[0] if listed else element
+    reader = reader_for(one, moves, complete=complete, clouds=clouds or listed)
+    reader = replace(reader, listed=listed)
     first, shapes = reader.chunk(element), {}
     chunks = [first] if complete else map(reader.chunk, elements_of(data))
     for number, one in enumerate(chunks):

@@ -29,7 +29,7 @@ def difference_rows(
 ) -> Float[Tensor, "b k g"]:
     r"""Rows $(f(x_t) - f(x_{-t})) / 2t$ with a step $t$ for each candidate.
 
-    Two calls of the model for each motion, each with as many samples as the batch has per candidate.
+    For each motion one call of the model with both ends, or two if these are many.
 
     Args:
         model: the probed model.
