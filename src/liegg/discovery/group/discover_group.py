@@ -21,7 +21,14 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.discover import discover
 from liegg.discovery.group.assemble import assemble
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.grids import assemble_shifts, rotations, search_grid, search_shifts
+from liegg.discovery.group.effects import largest_effect
+from liegg.discovery.group.grids import (
+    assemble_shifts,
+    interpolation_loss,
+    rotations,
+    search_grid,
+    search_shifts,
+)
 from liegg.discovery.group.judge import BESIDE_EXACT, Findings
 from liegg.discovery.group.local import finite_effect
 from liegg.discovery.group.matrices import search_matrices
@@ -187,6 +194,9 @@ def _search(setting: Setting) -> GroupSymmetries:
         assemble_slots(space, findings)
     assemble(findings)
     _add_pairs(findings)
+    loss = interpolation_loss(setting)
+    if loss > largest_effect(setting.thresholds.strong, setting.thresholds):
+        findings.notes.append(Diagnosis.GROUP_INTERPOLATION(loss=loss))
     return record(findings, rotations(setting))
 
 
