@@ -43,6 +43,12 @@ def outliers(generator: Generator, count: int) -> Tensor:
     return normal(generator, count) * torch.where(far, 20.0, 1.0)
 
 
+def one_axis(generator: Generator, count: int) -> Tensor:
+    """Normal vectors whose first feature is multiplied by a lognormal size."""
+    x = normal(generator, count)
+    return torch.cat([x[:, :1] * normal(generator, count)[:, :1].exp(), x[:, 1:]], dim=1)
+
+
 def clusters(number: int, width: float = 0.05) -> Callable[[Generator, int], Tensor]:
     """Normal centres with samples close to them, not said to belong together."""
 
@@ -66,39 +72,56 @@ def periodic(generator: Generator, count: int) -> Tensor:
     return normal(generator, count) * sizes[:, None]
 
 
+def bounded(x: Tensor) -> Tensor:
+    """A function that depends mostly on the length of a vector, with bounded gradients."""
+    return (1 + x.square().sum(1)).sqrt() + 0.1 * _rest(x)
+
+
+def logarithmic(x: Tensor) -> Tensor:
+    """A function that depends mostly on the logarithm of a length; short vectors, not long ones, have large gradients."""
+    return (0.1 + x.square().sum(1)).log() + 0.1 * _rest(x)
+
+
+def _rest(x: Tensor) -> Tensor:
+    """A perceptron with random weights, which no motion leaves unchanged."""
+    generator = torch.Generator().manual_seed(0)
+    inner, outer, shift = (
+        torch.randn(*shape, generator=generator, dtype=torch.float64)
+        for shape in ((3, 8), (8,), (8,))
+    )
+    return torch.tanh(x @ inner / 2 + shift / 3) @ outer
+
+
 class Family(NamedTuple):
-    """A kind of data.
+    """A kind of data, and the function that is analysed on it.
 
     Attributes:
         draw: samples as they are analysed.
         like: samples of the same distribution that are independent; None if those of `draw` are.
+        model: the function.
     """
 
     draw: Callable[[Generator, int], Tensor]
     like: Callable[[Generator, int], Tensor] | None = None
+    model: Callable[[Tensor], Tensor] = bounded
 
 
 FAMILIES = {
     "normal": Family(normal),
     "lognormal": Family(lognormal),
     "Student, 3 degrees of freedom": Family(student),
+    "one axis lognormal": Family(one_axis),
     "2 % outliers": Family(outliers),
     "8 clusters": Family(clusters(8), normal),
     "20 clusters": Family(clusters(20), normal),
     "40 clusters": Family(clusters(40), normal),
     "each sample 8 times": Family(copies, normal),
     "period 32": Family(periodic),
+    "logarithm, normal": Family(normal, model=logarithmic),
+    "logarithm, lognormal": Family(lognormal, model=logarithmic),
+    "logarithm, one axis lognormal": Family(one_axis, model=logarithmic),
+    "logarithm, 2 % outliers": Family(outliers, model=logarithmic),
 }
-
-
-def model(x: Tensor) -> Tensor:
-    """A function that depends mostly on the length of a vector, with bounded gradients."""
-    generator = torch.Generator().manual_seed(0)
-    inner, outer, shift = (
-        torch.randn(*shape, generator=generator, dtype=torch.float64)
-        for shape in ((3, 8), (8,), (8,))
-    )
-    return (1 + x.square().sum(1)).sqrt() + 0.1 * torch.tanh(x @ inner / 2 + shift / 3) @ outer
 
 
 class Truth(NamedTuple):
@@ -119,7 +142,7 @@ def truth(family: Family, large: int) -> Truth:
     square, moment = torch.zeros(9, 9, dtype=torch.float64), torch.zeros(3, 3, dtype=torch.float64)
     for _ in range(10):
         x = (family.like or family.draw)(generator, large // 10).requires_grad_()
-        (slopes,) = torch.autograd.grad(model(x).sum(), x)
+        (slopes,) = torch.autograd.grad(family.model(x).sum(), x)
         x = x.detach()
         rows = action.contract(slopes[:, None], x)[:, 0]
         square, moment = square + rows.mT @ rows, moment + action.moment(x)
@@ -156,7 +179,7 @@ def measure(name: str, counts: tuple[int, ...], *, repeats: int, large: int) -> 
         judged = []
         for seed in range(repeats):
             x = family.draw(torch.Generator().manual_seed(seed), count)
-            sym = liegg.discover(model, x, liegg.Linear(3), thresholds=NOTHING_COUNTS)
+            sym = liegg.discover(family.model, x, liegg.Linear(3), thresholds=NOTHING_COUNTS)
             judged.append(judge(sym, true))
         given = [one for one in judged if one is not None]
         shares = {

@@ -1,8 +1,9 @@
 """The figures of docs/concepts.md: `python docs/pictures.py` writes docs/images/concept-*.png.
 
-liegg computes everything shown, with fixed seeds.
+liegg computes everything shown, with fixed seeds. `data-motions.png` of the pages on data sets is drawn from results/real-data-sets.json.
 """
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -289,6 +290,34 @@ def layers() -> "Figure":
     return page
 
 
+def data_motions() -> "Figure":
+    """Squared change of the distribution of digits and photographs under named motions, over that of sampling noise."""
+    path = IMAGES.parents[1] / "results" / "real-data-sets.json"
+    found = json.loads(path.read_text(encoding="utf-8"))["images"]
+    page = figure(7.6, 3.3)
+    left, right = page.subplots(1, 2, sharex=True)
+    kinds = (
+        (left, "mnist", OTHER, "s", -0.15, "digits (MNIST)"),
+        (left, "rotated mnist", FOUND, "o", 0.0, "rotated digits"),
+        (left, "cifar10, plane", THIRD, "^", 0.15, "photographs (CIFAR-10)"),
+        (right, "cifar10, colours", THIRD, "^", 0.0, None),
+    )
+    for ax, name, colour, marker, offset, label in kinds:
+        ratios = found[name]["motions"]
+        rows = torch.arange(len(ratios))
+        ax.plot([*ratios.values()], rows + offset, marker, color=colour, markersize=7, label=label)
+        ax.set_yticks(rows, [word.replace(" along", "\nalong") for word in ratios])
+    for ax, title in ((left, "motions of the plane"), (right, "motions of the colours")):
+        ax.axvspan(0.5, 2, color=FOUND, alpha=0.12, linewidth=0)
+        ax.set_title(title, fontsize="medium")
+        ax.set(xscale="log", xlim=(0.4, 2000), ylim=(3.5, -0.5), xlabel="squared change ÷ chance")
+        ax.grid(axis="x", color="0.9", linewidth=0.6)
+        ax.spines[["top", "right"]].set_visible(False)
+    left.text(1, 3.4, "chance", color=FOUND, ha="center", fontsize="small")
+    page.legend(frameon=False, fontsize="small", loc="outside lower center", ncols=3)
+    return page
+
+
 def _trained() -> tuple[nn.Module, Tensor]:
     """A small perceptron trained on a rotation-invariant function of space, and its data."""
     x = normal(2000, 3)
@@ -370,13 +399,13 @@ def _logarithmic(ax: "Axes") -> None:
 def main() -> None:
     """Draw all figures."""
     torch.set_num_threads(1)  # a fixed order of summation
-    for make in (flow, trivial, scale, verdict, learned, layers):
-        page = make()
-        page.savefig(
-            IMAGES / f"concept-{make.__name__}.png",
-            dpi=140,
-            facecolor="white",
-            metadata={"Software": None},
+    pages = {
+        f"concept-{make.__name__}": make
+        for make in (flow, trivial, scale, verdict, learned, layers)
+    }
+    for name, make in (pages | {"data-motions": data_motions}).items():
+        make().savefig(
+            IMAGES / f"{name}.png", dpi=140, facecolor="white", metadata={"Software": None}
         )
 
 

@@ -91,8 +91,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of("algebra/subspace.py", "tests/algebra/test_subspace.py")(
         (
             "Sines and cosines of principal angles are paired.",
-            "torch.linalg.svdvals(v - inside @ w).flip(0)",
-            "torch.linalg.svdvals(v - inside @ w)",
+            "torch.linalg.svdvals(outside).flip(0)",
+            "torch.linalg.svdvals(outside)",
         ),
         ("A missing angle counts as 90 degrees.", "* (math.pi / 2) ** 2", "* 0.0"),
         (
@@ -343,8 +343,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of("decision/controls.py", "tests/decision/test_controls.py")(
         (
             "Random directions have unit length.",
-            "(squares / squares.sum(1, keepdim=True)) @ values",
-            "squares @ values",
+            "return squares.div_(squares.sum(1, keepdim=True))",
+            "return squares",
         ),
         (
             "A learned span is below the best of the controls, too.",

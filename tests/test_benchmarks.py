@@ -395,7 +395,7 @@ def test_coverage_sees_intervals_that_miss():
     family = coverage.FAMILIES["normal"]
     true = coverage.truth(family, 20_000)
     x = family.draw(torch.Generator().manual_seed(0), 1000)
-    sym = liegg.discover(coverage.model, x, liegg.Linear(3), thresholds=coverage.NOTHING_COUNTS)
+    sym = liegg.discover(coverage.bounded, x, liegg.Linear(3), thresholds=coverage.NOTHING_COUNTS)
     judged = coverage.judge(sym, true._replace(defects=10 * true.defects))
     assert judged is not None
     assert (judged["defects"], judged["too_low"], judged["span"]) == (0.0, 1.0, 0.0)

@@ -25,11 +25,6 @@ SAME = (
 """Members that do not depend on the last bits."""
 
 
-FEW_BLOCKS = {"few": 1e-5}
-"""Analyses with 12 blocks or fewer. They were recorded with an expansion of Student's quantile that was right to 2e-5 there, and
-is exact now, so that their intervals differ by up to 4e-6."""
-
-
 COMPUTED_DATA = (
     *("plane/float64", "product-of-three/float64", "radial image", "radial image affine"),
     *("network on images", "similarity", "colour", "image and colour", "sequence"),
@@ -40,7 +35,7 @@ blocks by a hash of their bits, so that intervals and the angle of the span are 
 
 def tolerance(name: str) -> float:
     """Relative error of a ratio of sums of some hundred products: square root of the rounding unit, as defects are squares."""
-    return 2e-3 if "float32" in name else FEW_BLOCKS.get(name, 1e-6)
+    return 2e-3 if "float32" in name else 1e-6
 
 
 def close(name: str, now: object, before: object, floor: float) -> bool:

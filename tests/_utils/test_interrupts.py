@@ -49,6 +49,7 @@ def test_the_second_does_not_wait(first, second):
 def test_it_works_inside_the_handler_of_the_command_line():
     with terminated_as_interrupted():
         outer = signal.getsignal(signal.SIGTERM)
+        assert outer is not signal.SIG_DFL  # which would end the test run below
         with deferred_interrupts() as waiting:
             signal.raise_signal(signal.SIGTERM)
             assert isinstance(waiting.pending, Terminated)
@@ -58,7 +59,10 @@ def test_it_works_inside_the_handler_of_the_command_line():
 
 
 def test_the_command_line_works_inside_of_it():
-    with deferred_interrupts() as waiting, terminated_as_interrupted():
+    with deferred_interrupts() as waiting:
+        outer = signal.getsignal(signal.SIGTERM)
+        with terminated_as_interrupted():
+            assert signal.getsignal(signal.SIGTERM) is outer
         signal.raise_signal(signal.SIGTERM)
         assert isinstance(waiting.pending, Terminated)
 

@@ -51,7 +51,7 @@ def test_surface_from_the_command_line(files: Path) -> None:
         (("--group",), "--group needs a model"),
         (
             ("--question", "foo"),
-            "--question 'foo': expected 'density', 'support' or 'discriminator'",
+            "--question 'foo': expected 'density', 'support', 'discriminator' or 'label'",
         ),
         (("--model", "nets:build", "--question", "support"), "leave out --model"),
     ],

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import liegg
 from cases import mlp, normal
 from liegg.actions import Linear
-from liegg.decision.bootstrap import resolve
+from liegg.decision.bootstrap import resolve, usual_share
 from liegg.polarization.sample_blocks import BlockAssigner, count_for
 from liegg.polarization.sample_digest import sample_hashes
 from oracle import fields, jacobians
@@ -193,7 +193,7 @@ def test_the_interval_of_any_direction_is_that_of_a_ratio_over_the_blocks(asked)
             - eta @ sym.output_action.matrices(sym.accumulated.partners(h)).flatten(1).numpy().T
         )
     draws = bootstrap_of(sym)
-    count, weights = block.max() + 1, draws.weights.numpy()
+    count, weights = int(block.max()) + 1, draws.weights.numpy()
     a, m = (
         np.stack([np.square(part[block == p]).sum((0, 1)) for p in range(count)])
         for part in (changed, moved)
@@ -202,12 +202,20 @@ def test_the_interval_of_any_direction_is_that_of_a_ratio_over_the_blocks(asked)
     kappa = (weights @ total) / (weights @ samples) / sym.accumulated.solution.sensitivity - 1
     logs = np.log((weights @ a) / (weights @ m)) - kappa[:, None]
     squares = np.square(changes).sum((1, 2))  # sensitivity of every sample
+    effective = squares.sum() ** 2 / np.square(squares).sum()
+    fitted = len(sym.defects) + (
+        0 if eta is None else np.linalg.matrix_rank(eta.reshape(-1, eta.shape[2]))
+    )
+    left = 1 - fitted / (effective * changes.shape[1])
     freedom = min(
-        count - 1,
-        np.square(squares).sum() / np.square(squares).max(),
-        squares.sum() ** 2 / np.square(squares).sum() / 6,
+        count - 1, left * min(np.square(squares).sum() / np.square(squares).max(), effective / 6)
     )
     assert sym.accumulated.blocks.freedom == pytest.approx(freedom, rel=10 * error)
+    own = a / a.mean(0) - m / m.mean(0)
+    own -= ((total / sym.accumulated.solution.sensitivity - samples) / samples.mean())[:, None]
+    largest = np.square(own).max(0) / np.square(own).sum(0)
+    excess = np.maximum(largest - usual_share(count), 0) / (1 - usual_share(count))
+    freedom = np.minimum(freedom, 1 / (1 / (count - 1) + excess * (1 - 1 / (count - 1))))
     half = logs.std(0, ddof=1) * np.sqrt(count / (count - 1)) * scipy.stats.t.ppf(0.975, freedom)
     middle = a.sum(0) / m.sum(0) / sym.accumulated.solution.sensitivity
     expected = np.stack([middle * np.exp(-half), middle * np.exp(half)], 1)

@@ -1,5 +1,7 @@
 """Draws of blocks: solved against scipy and in closed form, the quantile against tables, the interval by what it covers."""
 
+import dataclasses
+
 import mpmath
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import strategies as st
 from cases import normal
 from liegg.decision.bootstrap import (
     Moments,
+    direction_freedoms,
     draw_blocks,
     relative_interval,
     relative_span_interval,
@@ -19,6 +22,7 @@ from liegg.decision.bootstrap import (
     solve,
     span_angle,
     student_quantile,
+    usual_share,
 )
 
 
@@ -252,7 +256,8 @@ def test_the_interval_of_one_direction_is_that_of_a_ratio_of_means():
         .log()
         .tolist()
     )
-    half = float(scipy.stats.t.ppf(0.95, 15)) * float(values.std()) / 4
+    freedom = freedom_by_hand(values, ones)
+    half = float(scipy.stats.t.ppf(0.95, freedom)) * float(values.std()) / 4
     assert (low + high) / 2 == pytest.approx(0.0, abs=0.05 * half)
     assert (high - low) / 2 == pytest.approx(half, rel=0.03)
 
@@ -384,13 +389,49 @@ def test_the_interval_by_hand():
     crossed = np.log(change.sum(0) / motion.sum(0) / lengths.numpy())
     assert crossed[0] > 0.02  # the smallest is biased downwards on the samples that chose it
     draws = np.log((weights.numpy() @ change) / (weights.numpy() @ motion))
-    spread = draws.std(0, ddof=1) * np.sqrt(12 / 11) * scipy.stats.t.ppf(0.975, 11)
+    own = [freedom_by_hand(moments.change[:, i], moments.motion[:, i]) for i in range(3)]
+    spread = draws.std(0, ddof=1) * np.sqrt(12 / 11) * scipy.stats.t.ppf(0.975, own)
     ends = relative_interval(moments, lengths, 1.0, weights, level=0.95).log().numpy()
     np.testing.assert_allclose(ends.mean(1), crossed / 2, rtol=0, atol=1e-6)
     np.testing.assert_allclose((ends[:, 1] - ends[:, 0]) / 2, np.hypot(spread, crossed), rtol=1e-6)
 
 
 # The mean defect of a span.
+
+
+def freedom_by_hand(change, motion):
+    """Degrees of freedom for blocks of equal size and equal mean sensitivity, by numpy."""
+    change, motion = change.numpy(), motion.numpy()
+    influence = np.square(change / change.mean() - motion / motion.mean())
+    p, share = len(change), influence.max() / influence.sum()
+    usual = scipy.stats.gumbel_r.ppf(0.5, 2 * np.log(p) - np.log(np.log(p)) - np.log(np.pi), 2) / p
+    return 1 / (1 / (p - 1) + max(share - usual, 0) / (1 - usual) * (1 - 1 / (p - 1)))
+
+
+def test_a_block_that_carries_a_direction_leaves_it_hardly_a_degree_of_freedom():
+    """Along the first direction one block changes far more than all others; along the second all change alike."""
+    lengths = torch.tensor([0.5, 0.8], dtype=torch.float64)
+    moments = problem(lengths)
+    change = moments.change.clone()
+    change[:, 0] = change[:, 0] / change[:, 0].max()
+    change[3, 0] = 1e9
+    change[:, 1] = torch.linspace(0.9, 1.1, 12, dtype=torch.float64)
+    moments = dataclasses.replace(moments, change=change, motion=torch.ones_like(change))
+    found = direction_freedoms(moments, 1.0)
+    # The others then lie at -1 together, so that the share of the one is 11²/(11² + 11).
+    share, usual = 121 / 132, usual_share(12)
+    expected = 1 / (1 / 11 + (share - usual) / (1 - usual) * (1 - 1 / 11))
+    assert float(found[0]) == pytest.approx(expected, rel=0.01)
+    assert float(found[1]) == pytest.approx(11.0)
+    limited = direction_freedoms(moments, 1.0, limit=3.0)
+    assert float(limited.max()) == 3.0
+
+
+def test_the_usual_share_of_the_largest_block_is_a_median():
+    """Of normal variables, by simulation; the limit law of Gumbel is a little high for so few."""
+    for blocks in (12, 32):
+        z = np.square(np.random.default_rng(0).standard_normal((20_000, blocks)))
+        assert usual_share(blocks) == pytest.approx(np.median(z.max(1) / z.sum(1)), rel=0.1)
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
@@ -408,10 +449,11 @@ def test_the_interval_of_a_span_by_hand(number):
         motion[block] = np.trace(basis.T @ moments.motions[block].numpy() @ basis)
     crossed = np.log(change.sum() / motion.sum() / float(lengths[:number].mean()))
     draws = np.log((weights.numpy() @ change) / (weights.numpy() @ motion))
-    for freedom in (11.0, 3.0):
-        spread = draws.std(ddof=1) * np.sqrt(12 / 11) * scipy.stats.t.ppf(0.975, freedom)
+    own = freedom_by_hand(*(part[:, :number].sum(1) for part in (moments.change, moments.motion)))
+    for limit in (11.0, 3.0):
+        spread = draws.std(ddof=1) * np.sqrt(12 / 11) * scipy.stats.t.ppf(0.975, min(limit, own))
         ends = relative_span_interval(
-            moments, lengths, 1.0, weights, number, level=0.95, freedom=freedom
+            moments, lengths, 1.0, weights, number, level=0.95, limit=limit
         ).log()
         assert float(ends.mean()) == pytest.approx(crossed / 2, abs=1e-6)
         half = float(ends[1] - ends[0]) / 2
@@ -445,10 +487,11 @@ def test_fewer_degrees_of_freedom_are_wider_by_students_quantiles():
     moments = problem(lengths)
     crossed = relative_interval(moments, lengths, 1.0, weights, level=0.95).log().sum(1)
     halves = {}
-    for freedom in (11.0, 2.0):
-        ends = relative_interval(moments, lengths, 1.0, weights, level=0.95, freedom=freedom).log()
-        halves[freedom] = (((ends[:, 1] - ends[:, 0]) / 2).square() - crossed.square()).sqrt()
-    expected = scipy.stats.t.ppf(0.975, 2) / scipy.stats.t.ppf(0.975, 11)
+    for limit in (11.0, 2.0):
+        ends = relative_interval(moments, lengths, 1.0, weights, level=0.95, limit=limit).log()
+        halves[limit] = (((ends[:, 1] - ends[:, 0]) / 2).square() - crossed.square()).sqrt()
+    own = [freedom_by_hand(moments.change[:, i], moments.motion[:, i]) for i in range(len(lengths))]
+    expected = scipy.stats.t.ppf(0.975, np.minimum(own, 2)) / scipy.stats.t.ppf(0.975, own)
     torch.testing.assert_close(
-        halves[2.0] / halves[11.0], torch.full_like(lengths, float(expected)), rtol=1e-6, atol=0.0
+        halves[2.0] / halves[11.0], torch.from_numpy(expected), rtol=1e-6, atol=0.0
     )

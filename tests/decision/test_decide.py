@@ -351,6 +351,7 @@ def test_a_lower_bound():
     (warning,) = found.warnings
     assert warning.diagnosis is Diagnosis.MORE_MAY_FOLLOW
     assert warning.values == {"solved": 2, "largest": 0.0, "suggested": 4}
+    assert decided([0.0, 0.0, 0.5], unsolved=20).warnings == ()  # the last one counts
     inside = decided([0.0, 0.5], unsolved=20)
     assert (inside.is_lower_bound, inside.sentence.values["lower_bound"]) == (False, False)
     assert inside.warnings == ()

@@ -1,6 +1,7 @@
 """Intervals of defects, count and span, on data where the answer is known."""
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -12,10 +13,17 @@ import liegg
 from cases import mlp, norm_case, normal, square
 from liegg._utils.diagnoses import Diagnosis, as_remark
 from liegg.actions import Linear
-from liegg.decision.bootstrap import Moments, draw_blocks
-from liegg.decision.intervals import Bootstrap, certainty, span_interval
+from liegg.decision.bootstrap import Moments, direction_freedoms, draw_blocks
+from liegg.decision.intervals import (
+    LEAST_FREEDOM,
+    Bootstrap,
+    certainty,
+    residual_freedom,
+    span_interval,
+)
 from liegg.decision.rank import evidence
 from liegg.decision.thresholds import Thresholds
+from liegg.polarization.evidence import SampleEvidence
 from liegg.polarization.sample_blocks import FEWEST_BLOCKS
 from spectra import USUAL, bootstrap_of
 
@@ -117,6 +125,15 @@ def test_just_enough_blocks_make_one():
     assert sym.decision.certainty is not None
     assert sym.decision.certainty.blocks == FEWEST_BLOCKS
     assert bool(sym.intervals.isfinite().all())
+
+
+def test_no_interval_exceeds_what_defects_with_mean_one_can_reach():
+    """Of n ascending defects with mean 1, n - i are at least as large as number i, so that it is at most n/(n - i)."""
+    sym = liegg.discover(mlp(3, 8, 1), normal(40, 3), Linear(3))
+    n = len(sym.defects)
+    assert math.isclose(float(sym.defects.mean()), 1, rel_tol=1e-9)
+    assert bool(sym.intervals.isfinite().all())
+    assert bool((sym.intervals[:, 1] <= n / torch.arange(n, 0, -1) * (1 + 1e-12)).all())
 
 
 def test_a_constant_model_has_nothing_to_draw():
@@ -223,7 +240,7 @@ def draws_of(lengths, *, blocks=20, samples=10, at_floor=0, seed=0):
         weights=draw_blocks(blocks, 400, seed),
         above=torch.arange(at_floor + k) >= at_floor,
         directions=torch.eye(k, dtype=torch.float64),
-        freedom=blocks - 1.0,
+        limit=math.inf,
     )
 
 
@@ -362,13 +379,26 @@ def test_heavier_tails_make_wider_intervals_without_a_jump():
     assert freedoms == sorted(freedoms, reverse=True)
 
 
+def test_fitted_directions_leave_fewer_degrees_of_freedom():
+    """A quarter of the rows is fitted, or all of them; with three rows per sample, a twelfth."""
+    found = SampleEvidence(dominance=0.05, effective=60.0)
+    assert found.freedom == pytest.approx(10.0)
+    assert residual_freedom(found, rows_per_sample=1.0, fitted=15) == pytest.approx(7.5)
+    assert residual_freedom(found, rows_per_sample=3.0, fitted=15) == pytest.approx(55 / 6)
+    assert residual_freedom(found, rows_per_sample=1.0, fitted=100) == LEAST_FREEDOM
+    assert residual_freedom(SampleEvidence(), rows_per_sample=1.0, fitted=9) == math.inf
+    few = SampleEvidence(dominance=0.9, effective=2.0)
+    assert residual_freedom(few, rows_per_sample=1.0, fitted=9) == few.freedom
+
+
 def test_few_degrees_of_freedom_widen_count_and_angle_too():
     lengths = torch.tensor([0.02, 0.9, 1.2], dtype=torch.float64)
     case = evidence(lengths, floor=1e-27)
     usual = draws_of(lengths)
-    few = dataclasses.replace(usual, freedom=2.0)
+    few = dataclasses.replace(usual, limit=2.0)
     one, other = (certainty(draws, case, 1, USUAL) for draws in (usual, few))
-    ratio = scipy.stats.t.ppf(0.975, 2) / scipy.stats.t.ppf(0.975, 19)
+    own = float(direction_freedoms(usual.moments, 1.0)[0])
+    ratio = scipy.stats.t.ppf(0.975, 2) / scipy.stats.t.ppf(0.975, own)
     assert other.angle == pytest.approx(ratio * one.angle, rel=1e-9)
     assert other.nullity[0] <= one.nullity[0] <= one.nullity[1] <= other.nullity[1]
     assert other.support <= one.support

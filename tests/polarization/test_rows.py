@@ -48,6 +48,7 @@ def test_rows_of_a_known_function(route):
     )
     # f = x0 x1 has gradient (3, 2), f = 5 x0 has (5, 0); the row is gradient ⊗ x.
     assert rows.tolist() == [[[6.0, 9.0, 4.0, 6.0], [10.0, 15.0, 0.0, 0.0]]]
+    assert not x.requires_grad  # the caller's tensor
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.float32])

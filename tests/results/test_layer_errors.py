@@ -99,6 +99,8 @@ def test_the_worst_layer_and_the_shares():
     assert shares["padding"] == pytest.approx(0.15 / 0.23)
     assert "rotation by 15° changes the output of net by 25 %" in found.sentence.lower()
     assert "most is added by features.with.a.long.name.conv1 (padding, 86 %" in found.sentence
+    numbered = result(replace(CONV, name="0"), RELU, BLOCK)
+    assert "added by layer 0 (padding" in numbered.sentence
     assert found.explained  # (√0.2 + √0.03)² is more than 0.25
     assert not result(CONV, RELU, output=0.4).explained
     assert "does not change" in result(CONV, output=0.0).sentence

@@ -214,7 +214,7 @@ def test_repr_is_one_line(made):
 
 
 def test_variances_of_very_many_candidates_are_not_solved_for_to_be_printed(monkeypatch):
-    monkeypatch.setattr("liegg.discovery.solve_and_decide.STORED_SPECTRUM", 8)
+    monkeypatch.setattr("liegg.discovery.described.STORED_SPECTRUM", 8)
     sym = liegg.discover(square, normal(100, 3), liegg.Linear(3), controls="none")
     shown, record = str(sym), sym.to_dict()
     assert record["spectrum"] is record["variance"] is None

@@ -32,7 +32,7 @@ UNION = (Union, types.UnionType)
 
 
 class MismatchError(Exception):
-    """A value does not fit an annotation; the arguments are what was expected, each one a possibility."""
+    """A value does not fit an annotation; the arguments list what was expected."""
 
     def __str__(self) -> str:
         *first, last = self.args
@@ -141,7 +141,7 @@ class _Signature:
         return inspect.Parameter.VAR_KEYWORD in kinds
 
     def _advice(self, name: str) -> str:
-        """What to type instead of an unknown keyword."""
+        """Advice for an unknown keyword."""
         nearest = get_close_matches(name.lower(), [*self.advice, *self.names], n=1, cutoff=0.7)
         if nearest and nearest[0] in self.advice:
             return self.advice[nearest[0]]
@@ -163,7 +163,7 @@ def shown(value: Any) -> str:
 
 
 def convert(value: Any, hint: Any) -> Any:
-    """A value as an annotation wants it; raise `MismatchError` if it does not fit.
+    """Convert a value to the type of an annotation; raise `MismatchError` if it does not fit.
 
     >>> convert(2, float), convert("sum", Literal["each", "sum"]), convert(None, int | None)
     (2.0, 'sum', None)

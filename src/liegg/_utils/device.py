@@ -60,7 +60,7 @@ def explain_out_of_memory() -> Iterator[None]:
 
 
 class DeferredCheck:
-    """Read a yes-or-no answer from the device when the next one is submitted.
+    """Read a boolean from the device only when the next one is submitted.
 
     The next batch is then already queued, so the device never idles. On a CPU the answer is read at
     once.

@@ -22,7 +22,7 @@ class Kind(StrEnum):
 
 
 class Diagnosis(Enum):
-    """What liegg may have to say about an analysis: the kind, and a template for the words.
+    """A statement about an analysis: its kind, and a template of its words.
 
     A member is called with its values and gives a `Remark`: `Diagnosis.TEXT(text="as it was stored")`. Members are in groups, one
     for each folder that states them. `{n:sample}` counts a noun, `{n:?is|are}` chooses a word by number, `{text:Capital}` begins a
@@ -135,10 +135,15 @@ class Diagnosis(Enum):
         "the samples are {percent} % of the data's size away from the surface that was fitted: the directions and the name are no more "
         "accurate than that",
     )
+    DATA_LABEL_NETWORKS = (
+        Kind.WARNING,
+        "the label was learned by two networks on halves of the samples; along these directions they differ by {percent} % of what an "
+        "average motion changes, and a difference that both share is not seen",
+    )
     DATA_OFF_CENTRE = (
         Kind.WARNING,
-        "the mean of the data is {ratio:.2g} times its spread away from 0, and rotations about a far point can hardly be told from "
-        "translations. Subtract the mean from the data",
+        "the mean of the data is {ratio:.2g} times its spread away from 0, and rotations about a far point can hardly be "
+        "distinguished from translations. Subtract the mean from the data",
     )
     DATA_CLUSTERED = (
         Kind.WARNING,
@@ -249,7 +254,8 @@ class Diagnosis(Enum):
     JUMPS_NOT_EXCLUDED = (
         Kind.WARNING,
         "the output changes by {percent:.2g} % between samples where its derivative does not show it, nearly the {limit:.2g} % of a "
-        "model that is refused: it may be steep, or hide a small jump (rounding, a look-up, a step). Move samples to know: held_out=",
+        "model that is refused: it may be steep, or hide a small jump (rounding, a look-up, a step). Pass held_out= "
+        "to check with moved samples",
     )
     STANDARD_FAMILY = (
         Kind.REASON,
@@ -523,7 +529,11 @@ class Diagnosis(Enum):
     )
     MOTION_CHANGES_EQUIVARIANCE = (
         Kind.REASON,
-        "{motion} {size} moves the output as its action says, up to {percent} of its spread; {random}",
+        "{motion} {size} moves the output away from where it should go, by {percent} of its spread; {random}",
+    )
+    MOTION_MOVES_ALONG = (
+        Kind.REASON,
+        "{motion} {size} moves the output along as it should, up to rounding; {random}",
     )
     MOTION_FIRST_ORDER = (
         Kind.REASON,
@@ -556,7 +566,7 @@ class Diagnosis(Enum):
         "the {outputs} outputs are read as values, since nothing says that they are classes (target='classes' counts changed "
         "predictions)",
     )
-    MOTION_UNDECIDED = (Kind.VERDICT, "undecided, the data does not tell")
+    MOTION_UNDECIDED = (Kind.VERDICT, "undecided by this data")
     MOTION_EXACT = (Kind.VERDICT, "exactly {adjective}")
     MOTION_NEARLY = (Kind.VERDICT, "nearly {adjective}")
     MOTION_MILDER = (
@@ -579,15 +589,15 @@ class Diagnosis(Enum):
 
     MOTION_NOT_COMPARED = (
         Kind.REASON,
-        "whether {model} or {other} is more {adjective} to {motion} cannot be told",
+        "it is undecided whether {model} or {other} is more {adjective} to {motion}",
     )
     MOTION_CHANGES_LESS = (
         Kind.REASON,
-        "{model} is clearly more {adjective} to {motion} than {other}: {size} it changes {one} instead of {instead} ({points}{samples})",
+        "{model} is clearly more {adjective} to {motion} than {other}: {size} it {one} instead of {instead} ({points}{samples})",
     )
     MOTION_CHANGES_ALIKE = (
         Kind.REASON,
-        "neither is clearly more {adjective} to {motion}: {size} {model} changes {one}, {other} {instead} ({points}{samples})",
+        "neither is clearly more {adjective} to {motion}: {size} {model} {one}, {other} {instead} ({points}{samples})",
     )
     MOTION_SMALLER_DEFECT = (
         Kind.REASON,
@@ -601,7 +611,12 @@ class Diagnosis(Enum):
     # discovery/compare: notes
     INDEPENDENT_INTERVALS = (
         Kind.NOTE,
-        "intervals are taken as independent: whether both results are of the same samples is not known",
+        "intervals of directions are taken as independent, also if both results are of the same samples",
+    )
+    TASKS_DIFFER = (
+        Kind.NOTE,
+        "the outputs of {classes} are read as classes, those of {values} as values, so that changes of the output are compared; "
+        "target='classes' in both calls compares changed predictions",
     )
     NO_INTERVALS = (Kind.NOTE, "{model} has no intervals")
     NO_INTERVALS_FOR_OTHERS = (
@@ -694,7 +709,7 @@ class Diagnosis(Enum):
         "the model computes in {arithmetic} on {dtype} samples: differences within the rounding of "
         "{arithmetic} count as zero",
     )
-    CALLED_AS = (Kind.NOTE, "the model was called as {call}; call= says it otherwise")
+    CALLED_AS = (Kind.NOTE, "the model was called as {call}; call= changes this")
     HELD_LEAVES = (
         Kind.NOTE,
         "held in every sample: {leaves}; what the model computes from moved numbers, such as neighbours, follows them",
@@ -776,7 +791,7 @@ class Diagnosis(Enum):
     NOISY_MODEL = (Kind.NOTE, "the model has noise of {percent:.2g} % of the size of its output")
     BUDGET = (
         Kind.NOTE,
-        "{samples} of {total:sample} were read, evenly spaced ones, to stay within the budget of {budget:evaluation}",
+        "{samples} of {total:sample}, evenly spaced, were read to stay within the budget of {budget:evaluation}",
     )
     STEP_FUNCTION = (
         Kind.WARNING,
@@ -868,7 +883,7 @@ class Diagnosis(Enum):
     )
     LAYERS_ALL_BORDER = (
         Kind.NOTE,
-        "every pixel of {layers} sees the border, so padding cannot be told from the rest there",
+        "every pixel of {layers} sees the border, so padding cannot be separated from other causes there",
     )
     SAMPLES_REPEATED = (
         Kind.NOTE,
@@ -1042,7 +1057,7 @@ class Diagnosis(Enum):
     NO_MATRICES = (Kind.REASON, "the generators are vector fields and have no matrices to identify")
     MORE_THAN_SOLVED = (
         Kind.REASON,
-        "there may be more symmetries than were solved for; a larger bottom= would tell",
+        "there may be more symmetries than were solved for; a larger bottom= would show them",
     )
 
     NAMING_FAILED = (Kind.REASON, "the linear algebra behind the name did not converge: {error}")
@@ -1072,7 +1087,7 @@ class Diagnosis(Enum):
     )
     TOO_MANY_TO_NAME = (
         Kind.REASON,
-        "of no family that is known, and {count} generators are too many for a name by structure constants (at most {most})",
+        "it belongs to no known family, and {count} generators are too many for a name by structure constants (at most {most})",
     )
     CLOSED_BY_DIMENSION = (Kind.REASON, "closed under the bracket, as every span of its dimension")
     CLOSED = (Kind.REASON, "closed under the bracket to {rms:.0e}")
@@ -1142,10 +1157,7 @@ class Diagnosis(Enum):
         "entries as small as rounding decide: in units in which they are as large as others it is "
         "{name}",
     )
-    ONE_PARAMETER_GROUP = (
-        Kind.REASON,
-        "a single matrix generates a one-parameter group, whatever it is",
-    )
+    ONE_PARAMETER_GROUP = (Kind.REASON, "any single matrix generates a one-parameter group")
     # algebra: names from structure constants
     JACOBI_VIOLATED = (
         Kind.REASON,

@@ -70,7 +70,7 @@ class DeviceMemoryError(LieggError, RuntimeError):
 
 
 class RecordError(LieggError, ValueError):
-    """A stored result cannot be read, or not be stored."""
+    """A result cannot be read or stored."""
 
 
 class ReportError(RecordError):

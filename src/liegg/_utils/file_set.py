@@ -1,4 +1,4 @@
-"""A set of files in a folder that is one thing: listed with checksums, replaced as a whole, read as a whole.
+"""A set of files in a folder, listed with checksums, and replaced and read as a unit.
 
 `manifest.json` lists the files. A new set is written into a subfolder first; the manifest that lists it is
 then renamed into place, and from that moment the new set counts, wherever its files lie. So a crash at any
@@ -202,7 +202,7 @@ def _digest(content: bytes) -> str:
 
 
 def _check_names(folder: Path, manifest: Manifest | None, names: Collection[str]) -> None:
-    """Raise `RecordError` where one of the names belongs to someone else, or a listed file was changed."""
+    """Raise `RecordError` if a name is taken by a file that is not listed, or a listed file was changed."""
     listed = manifest or Manifest()
     for name in (*names, *listed.files):
         path = folder / name
@@ -272,7 +272,7 @@ def _finish(folder: Path, manifest: Manifest) -> Manifest:
 
 
 def _remove_part(folder: Path, part: str) -> None:
-    """Remove a subfolder of our own making; folders in it stay."""
+    """Remove a temporary subfolder that liegg made; folders in it stay."""
     place = folder / part
     if part and place.is_dir() and not place.is_symlink():
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Ctrl-C, and SIGTERM, which job schedulers send before they kill and which is handled alike."""
+"""Handle Ctrl-C and SIGTERM, which job schedulers send before they kill a process, alike."""
 
 import os
 import signal

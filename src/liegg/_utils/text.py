@@ -6,7 +6,7 @@ from itertools import groupby
 
 
 def printable(text: str) -> str:
-    r"""The text with control characters written as escapes, so that a name cannot steer a terminal; lines stay lines.
+    r"""Escape control characters, so that a name cannot control a terminal; line breaks stay.
 
     >>> printable("a\x1b[31mb\nc\td")
     'a\\x1b[31mb\nc\td'

@@ -42,5 +42,5 @@ def threads(count: int) -> Iterator[None]:
 
 
 def one_if(small: bool) -> int:
-    """One thread for a small problem, else as many as the caller uses."""
+    """One thread for a small problem, otherwise the caller's number."""
     return 1 if small else torch.get_num_threads()

@@ -151,7 +151,7 @@ class Action(ABC):
     # How it is called, stored and drawn
 
     def settings(self) -> dict[str, Any]:
-        """JSON values from which the action is made again: `{"kind": ..., ...}`.
+        """JSON values from which the action can be rebuilt: `{"kind": ..., ...}`.
 
         The default names the class; `liegg.load` then needs `action=`, or a registered kind.
         """
@@ -166,11 +166,11 @@ class Action(ABC):
     def describe(
         self, coefficients: Float[Tensor, "d g"], *, tolerance: float = 1e-6
     ) -> tuple[str, ...]:
-        """Words for motions, whatever their size; coefficients below this share of the largest count as zero."""
+        """Words for motions of any size; coefficients below this share of the largest count as zero."""
         return tuple(combination(row, self.words, tolerance) for row in coefficients.tolist())
 
     def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
-        """Motions that people have a word for, such as "rotation", for samples of a shape whose values have a spread."""
+        """Named motions, such as "rotation", for samples of a shape and a spread of values."""
         return {}
 
     def named(self, names: Sequence[Any]) -> "Action":
@@ -195,7 +195,7 @@ class Action(ABC):
         return x
 
     def code(self) -> str | None:
-        """Python expression that makes the action again; None if there is none."""
+        """Python expression that rebuilds the action; None if there is none."""
         return None
 
     # Restriction to a subspace of the candidates
@@ -224,7 +224,7 @@ class Action(ABC):
         return h
 
     def same_motions(self, other: "Action") -> bool:
-        """Whether two actions have the same candidate motions, however they compute them."""
+        """Whether two actions have the same candidate motions, even if they compute them differently."""
         return motions(self.settings()) == motions(other.settings())
 
     def as_coefficients(self, generators: Any, name: str = "generators") -> Float[Tensor, "d g"]:

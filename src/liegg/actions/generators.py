@@ -1,4 +1,4 @@
-"""Generators that the user gives: as a tensor, of the right size, in the span of the candidates."""
+"""Check generators given by the user: a real tensor, of the right size, in the span of the candidates."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A motion that people have a word for, such as rotation, with its size in their units."""
+"""A named motion, such as rotation, with its size in a common unit."""
 
 import math
 from dataclasses import dataclass

@@ -52,7 +52,7 @@ def with_names(action: NamedAction, names: Sequence[Any], count: int) -> NamedAc
 
 
 def problem_with(names: Sequence[Any]) -> str:
-    """Why labels are not names: no texts, empty, numbers, control characters or duplicates; empty if they are.
+    """Why labels cannot be names: not text, empty, numbers, control characters or duplicates; empty if they can.
 
     Formulas multiply names by numbers, so that a number is not a name.
 

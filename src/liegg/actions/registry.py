@@ -1,4 +1,4 @@
-"""Actions made again from their settings, as they are stored beside a result."""
+"""Rebuild actions from the settings that are stored with a result."""
 
 from collections.abc import Callable
 from typing import Any
@@ -49,7 +49,7 @@ _FACTORIES: dict[str, Callable[..., Action]] = {
 
 
 def register(kind: str, factory: Callable[..., Action]) -> None:
-    """Let `liegg.load` make actions of your own kind again.
+    """Let `liegg.load` rebuild actions of your own kind.
 
     Args:
         kind: what `Action.settings` of your class gives as `"kind"`.

@@ -1,4 +1,4 @@
-"""What `identify` is given: matrices and their uncertainty, checked and brought into one form."""
+"""Input of `identify`: matrices and their uncertainty, checked and brought into one form."""
 
 import math
 from collections.abc import Iterable
@@ -94,7 +94,7 @@ def span_of(tensor: Tensor) -> tuple[Float[Tensor, "r n n"], float, float]:
 
 
 def noise_of(error: float | None, closed: Closure, floor: float, rounding: float) -> Noise:
-    """The uncertainty to work with: as stated, never less; else what the brackets suggest.
+    """The uncertainty to work with: at least the stated one, or an estimate from the brackets.
 
     Closure does not show errors towards other algebras, so that it does not lower what is stated.
 

@@ -1,4 +1,4 @@
-r"""How much error a name bears: whether an error of the generators makes another algebra.
+r"""How robust a name is: could an error of the generators make it another algebra?
 
 Every algebra of the same name is $S \mathfrak h S^{-1}$, an orbit under changes of coordinates. An
 error has two ways to leave the orbit.

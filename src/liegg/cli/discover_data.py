@@ -12,6 +12,7 @@ def discover_data(options: SimpleNamespace) -> None:
     from liegg.cli.parse import parse_action, parse_thresholds
     from liegg.results.run_folder import Clock, check_run_folder
 
+    check_one_process()
     clock, hidden = Clock(), options.quiet or options.json
     action = parse_action(options.action, options.names)
     thresholds = liegg.Thresholds(**parse_thresholds(options.limit or []))
@@ -49,3 +50,14 @@ def discover_data(options: SimpleNamespace) -> None:
         page = store_run(options.out, sym, samples=shown, clock=clock, title=options.title)
         if not hidden:
             print_places(options.out, page)
+
+
+def check_one_process() -> None:
+    """Raise `ArgumentError` if several processes were started: each would read all data and write the same folder."""
+    from liegg._utils.errors import ArgumentError
+    from liegg.polarization.launcher import world_size
+
+    if world_size() > 1:
+        raise ArgumentError(
+            f"{world_size()} processes were started, but without a model one reads all data. Run the command without torchrun or srun."
+        )

@@ -28,6 +28,7 @@ DataQuestion = Annotated[
             "density": "motions that leave the distribution unchanged",
             "support": "motions along the surface on which the data lies",
             "discriminator": "symmetries of a network that tells the data from a Gaussian",
+            "label": "motions that leave the label of a sample unchanged; with --labels",
         },
     ),
 ]

@@ -70,6 +70,7 @@ def block_statistics(
     row_displacement: Displacement,
     *,
     trivial_tolerance: float,
+    limit: float,
 ) -> BlockStatistics:
     """Sums of every block for the candidates.
 
@@ -80,6 +81,7 @@ def block_statistics(
             difference; None for invariance.
         row_displacement: displacement of the action whose rows were taken, whose mean sensitivity is the unit.
         trivial_tolerance: as for `liegg.spectrum.defects.defects`.
+        limit: degrees of freedom that the samples allow.
     """
     wide = action.row_action
     squared = isinstance(parts.rows[0], Gram)
@@ -110,7 +112,7 @@ def block_statistics(
         total,
         torch.tensor(parts.samples, dtype=torch.float64),
         squared,
-        parts.evidence.freedom,
+        limit,
     )
 
 

@@ -32,6 +32,10 @@ SQUARED_RANGE = 1e-6
 """Smallest over largest eigenvalue above which a square may be solved: every eigenvalue then has ten correct digits."""
 
 
+GUMBEL_MEDIAN = -2 * math.log(math.log(2))
+"""Median of the limit law of the largest of many squared standard normals, above its location."""
+
+
 TINY = torch.finfo(torch.float64).tiny
 """Smallest positive number, below which nothing is divided by and no logarithm is taken."""
 
@@ -100,6 +104,46 @@ def resolve(
     return logs - _log_sensitivities(moments, sensitivity, weights)[:, None], mixing
 
 
+def usual_share(blocks: int) -> float:
+    r"""Share of the largest of p squared standard normals in their sum, at its median.
+
+    The largest is near $2\ln p - \ln\ln p - \ln\pi$, by a variable of Gumbel's law.
+
+    >>> round(usual_share(32), 3), round(usual_share(12), 3)
+    (0.165, 0.304)
+    """
+    place = 2 * math.log(blocks) - math.log(math.log(blocks)) - math.log(math.pi)
+    return (place + GUMBEL_MEDIAN) / blocks
+
+
+def direction_freedoms(
+    moments: Moments, sensitivity: float, *, limit: float = math.inf, span: int | None = None
+) -> Float[Tensor, " r"]:
+    r"""Degrees of freedom of the interval of each defect, or of the mean defect of a span.
+
+    Block p moves $\ln\delta^2$ by $u_p = a_p/\bar a - m_p/\bar m - (k_p/\kappa - n_p)/\bar n$ to first order. If one block carries more
+    of $\sum u_p^2$ than normal variables would make it, a heavy tail is at work along this direction, even if the samples contribute
+    evenly on the whole: from p - 1 degrees of freedom at the usual share they fall to 1 where one block carries all.
+
+    Args:
+        moments: sums of every block.
+        sensitivity: mean sensitivity κ of all the data.
+        limit: degrees of freedom that the samples allow in any direction.
+        span: how many of the first directions span it; None for each direction by itself.
+    """
+    blocks, samples = len(moments.samples), moments.samples
+    mean_sensitivity = (moments.total / sensitivity - samples) / samples.mean()
+    parts = [moments.change, moments.motion]
+    if span is not None:
+        parts = [part[:, :span].sum(1, keepdim=True) for part in parts]
+    shares = [part / part.mean(0).clamp_min(TINY) for part in parts]
+    influence = (shares[0] - shares[1] - mean_sensitivity[:, None]).square()
+    largest = influence.amax(0) / influence.sum(0).clamp_min(TINY)
+    usual, most = usual_share(blocks), 1 / (blocks - 1)
+    excess = ((largest - usual) / (1 - usual)).clamp_min(0)
+    return (1 / (most + excess * (1 - most))).clamp(1.0, max(limit, 1.0))
+
+
 def _log_sensitivities(
     moments: Moments, sensitivity: float, weights: Float[Tensor, "d p"]
 ) -> Float[Tensor, " d"]:
@@ -162,7 +206,7 @@ def relative_interval(
     weights: Float[Tensor, "d p"],
     *,
     level: float,
-    freedom: float | None = None,
+    limit: float = math.inf,
 ) -> Float[Tensor, "r 2"]:
     """Interval of every defect, relative to the one found; that of a Student distribution in the logarithm.
 
@@ -176,7 +220,7 @@ def relative_interval(
         sensitivity: mean sensitivity κ of all the data.
         weights: from `draw_blocks`.
         level: nominal coverage.
-        freedom: degrees of freedom; by default one less than there are blocks.
+        limit: degrees of freedom that the samples allow in any direction, see `direction_freedoms`.
     """
     change, motion, _ = cross_fitted(moments, lengths)
     return _interval_of_ratios(
@@ -186,7 +230,7 @@ def relative_interval(
         _log_sensitivities(moments, sensitivity, weights),
         weights,
         level=level,
-        freedom=len(moments.samples) - 1.0 if freedom is None else freedom,
+        freedoms=direction_freedoms(moments, sensitivity, limit=limit),
     )
 
 
@@ -198,7 +242,7 @@ def relative_span_interval(
     number: int,
     *,
     level: float,
-    freedom: float | None = None,
+    limit: float = math.inf,
 ) -> Float[Tensor, "2"]:
     """Interval of the mean defect of the span of the first directions, relative to the mean of those found.
 
@@ -211,7 +255,7 @@ def relative_span_interval(
         weights: from `draw_blocks`.
         number: how many of the directions span it.
         level: nominal coverage.
-        freedom: degrees of freedom; by default one less than there are blocks.
+        limit: degrees of freedom that the samples allow in any direction, see `direction_freedoms`.
     """
     first = slice(number)
     change, motion, others = cross_fitted(moments, lengths)
@@ -225,7 +269,7 @@ def relative_span_interval(
         _log_sensitivities(moments, sensitivity, weights),
         weights,
         level=level,
-        freedom=len(moments.samples) - 1.0 if freedom is None else freedom,
+        freedoms=direction_freedoms(moments, sensitivity, limit=limit, span=number),
     )[0]
 
 
@@ -261,7 +305,7 @@ def _interval_of_ratios(
     weights: Float[Tensor, "d p"],
     *,
     level: float,
-    freedom: float,
+    freedoms: Float[Tensor, " r"],
 ) -> Float[Tensor, "r 2"]:
     """Interval of ratios of sums over the blocks, relative to the ratios found.
 
@@ -272,13 +316,12 @@ def _interval_of_ratios(
         log_sensitivities: logarithm of κ of every draw over that of all the data.
         weights: from `draw_blocks`.
         level: nominal coverage.
-        freedom: degrees of freedom.
+        freedoms: degrees of freedom of each.
     """
     blocks, centre = weights.shape[1], crossed.clamp_min(TINY).log()
     ratios = ((weights @ change) / (weights @ motion).clamp_min(TINY)).clamp_min(TINY)
     logs = ratios.log() - log_sensitivities[:, None]
-    quantile = student_quantile(level, freedom)
-    spread = logs.std(0) * math.sqrt(blocks / (blocks - 1)) * quantile
+    spread = logs.std(0) * math.sqrt(blocks / (blocks - 1)) * student_quantiles(level, freedoms)
     wide = (spread.square() + centre.square()).sqrt()
     return torch.stack([(centre / 2 - wide).exp(), (centre / 2 + wide).exp()], dim=1)
 
@@ -292,6 +335,13 @@ def student_quantile(level: float, freedom: float) -> float:
     from scipy.special import stdtrit
 
     return float(stdtrit(freedom, 0.5 + level / 2))
+
+
+def student_quantiles(level: float, freedoms: Float[Tensor, " r"]) -> Float[Tensor, " r"]:
+    """Two-sided quantile of Student's distribution for each number of degrees of freedom."""
+    from scipy.special import stdtrit
+
+    return torch.from_numpy(stdtrit(freedoms.numpy(), 0.5 + level / 2))
 
 
 def span_angle(

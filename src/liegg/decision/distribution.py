@@ -34,7 +34,7 @@ it is 1 to about 8 %."""
 JOINED_RUNS, SERIAL_ERRORS = 4, 4.0
 """Runs of consecutive samples that are joined if they depend on each other, and the standard errors from which on they do."""
 
-SAMPLES_PER_COMBINATION = 5
+SAMPLES_PER_COMBINATION = 10
 """Samples per combination of test functions, at least."""
 
 

@@ -15,12 +15,14 @@ from liegg.decision.bootstrap import (
     RESOLVED_DIRECTIONS,
     RESOLVED_DRAWS,
     Moments,
+    direction_freedoms,
     draw_blocks,
     relative_interval,
     relative_span_interval,
     resolve,
     span_angle,
     student_quantile,
+    student_quantiles,
 )
 from liegg.decision.rank import Evidence, count, rule, scale
 from liegg.decision.thresholds import Thresholds
@@ -70,7 +72,7 @@ class Bootstrap:
         weights: how often each block was drawn.
         above: of all the directions, those above the floor; rounding has no sampling error.
         directions: coefficients of the directions that are solved again for every draw, of unit motion.
-        freedom: degrees of freedom of the intervals.
+        limit: degrees of freedom that the samples allow in any direction.
     """
 
     moments: Moments
@@ -79,13 +81,13 @@ class Bootstrap:
     weights: Float[Tensor, "d p"]
     above: Bool[Tensor, " n"]
     directions: Float[Tensor, "k g"]
-    freedom: float
+    limit: float
 
-    def widening(self, *, level: float) -> float:
-        """Factor from the spread of the draws to that of an interval: they scatter less than independent data would."""
-        blocks = self.weights.shape[1]
-        student, normal = (student_quantile(level, freedom) for freedom in (self.freedom, math.inf))
-        return math.sqrt(blocks / (blocks - 1)) * student / normal
+    def widening(self, *, level: float) -> Float[Tensor, " r"]:
+        """Factor from the spread of the draws to that of each interval: they scatter less than independent data would."""
+        blocks, normal = self.weights.shape[1], student_quantile(level, math.inf)
+        freedoms = direction_freedoms(self.moments, self.sensitivity, limit=self.limit)
+        return student_quantiles(level, freedoms) * math.sqrt(blocks / (blocks - 1)) / normal
 
     def bounds(self, *, level: float) -> Float[Tensor, "n 2"]:
         """Interval of every defect; NaN for those at the floor."""
@@ -96,10 +98,17 @@ class Bootstrap:
             self.sensitivity,
             self.weights,
             level=level,
-            freedom=self.freedom,
+            limit=self.limit,
         )
         ends[self.above] = relative * (self.lengths / self.sensitivity)[:, None]
-        return ends
+        return ends.minimum(self._bound()[:, None])
+
+    def _bound(self) -> Float[Tensor, " n"]:
+        """What no data can exceed: ascending defects with mean 1 are at most n/n, n/(n - 1), ..., n; infinite with another unit."""
+        number = len(self.above)
+        if not math.isclose(float(self.lengths.sum()), number * self.sensitivity, rel_tol=1e-6):
+            return torch.full((number,), math.inf, dtype=torch.float64)
+        return number / torch.arange(number, 0, -1, dtype=torch.float64)
 
 
 class SpanInterval(NamedTuple):
@@ -137,7 +146,7 @@ def span_interval(draws: Bootstrap, number: int, *, level: float) -> SpanInterva
         draws.weights,
         above,
         level=level,
-        freedom=draws.freedom,
+        limit=draws.limit,
     )
     low, high = (mean * relative).tolist()
     return SpanInterval(mean, low, high)
@@ -185,7 +194,7 @@ def bootstrap(
         weights=draw_blocks(len(blocks.samples), BOOTSTRAP_DRAWS, seed),
         above=above,
         directions=directions[:solved],
-        freedom=blocks.freedom,
+        limit=blocks.freedom,
     )
 
 
@@ -219,12 +228,31 @@ def certainty(draws: Bootstrap, case: Evidence, nullity: int, thresholds: Thresh
         nullity=(min(int(low // 1), nullity), max(int(-(-high // 1)), nullity, open_end)),
         support=float((counts == nullity).double().mean()),
         angle=min(
-            wider * span_angle(mixing, draws.directions, last, level=thresholds.level), math.pi / 2
+            float(wider[: max(last, 1)].max())
+            * span_angle(mixing, draws.directions, last, level=thresholds.level),
+            math.pi / 2,
         ),
         level=thresholds.level,
         blocks=weights.shape[1],
         draws=len(logs),
     )
+
+
+def residual_freedom(found: SampleEvidence, *, rows_per_sample: float, fitted: int) -> float:
+    """Degrees of freedom that the samples leave after directions were fitted to them.
+
+    The directions of smallest defect are chosen for these very samples. Where the rows of the samples that carry the sensitivity are
+    hardly more than the fitted directions, they show little of what other samples would. Intervals get wider, but are still given.
+
+    Args:
+        found: how the evidence is distributed over the samples.
+        rows_per_sample: rows of one sample.
+        fitted: directions that the rows decide about.
+    """
+    if not math.isfinite(found.freedom):
+        return found.freedom
+    left = 1 - fitted / max(found.effective * rows_per_sample, fitted)
+    return max(min(found.freedom, LEAST_FREEDOM), found.freedom * left)
 
 
 def evidence_notes(found: SampleEvidence, samples: int) -> list[Remark]:

@@ -16,7 +16,7 @@ from liegg.actions import Action, MatrixAction
 from liegg.actions.settings import NAME_SETTINGS, without
 from liegg.algebra.subspace import principal_angles
 from liegg.decision.rank import evidence
-from liegg.discovery.about.pair import pair_answers
+from liegg.discovery.about.pair import has_predictions, pair_answers
 from liegg.results.account import direction_error, words_of
 from liegg.results.comparison import SAME_SPAN, Comparison, Measured, PairedDefect, Side
 from liegg.results.group_comparison import GroupComparison, compare_groups
@@ -66,8 +66,8 @@ def compare(
 
     A direction is shared if the principal angle between the two spans is one that the uncertainties
     of both explain. Its defect in each model is that of the model's own version of it. A direction
-    that only one model has is measured in the other as it is. Whether both models saw the same data
-    is not known; their intervals are taken as independent.
+    that only one model has is measured in the other as it is. Their intervals are taken as
+    independent, also if both models saw the same data.
 
     Two results of `liegg.discover_layers` are compared layer by layer, by the names of the layers; two results of
     `liegg.discover_group` element by element.
@@ -277,6 +277,11 @@ def _notes(a: Symmetries, b: Symmetries, names: tuple[str, str]) -> tuple[Remark
                 else Diagnosis.NO_INTERVALS_FOR_OTHERS
             )
             notes.append(none(model=name))
+    finite = [any(map(has_predictions, sym.answers)) for sym in (a, b)]
+    moved = [any(one.finite is not None for one in sym.answers) for sym in (a, b)]
+    if all(moved) and finite[0] != finite[1]:
+        classes, values = names if finite[0] else names[::-1]
+        notes.append(Diagnosis.TASKS_DIFFER(classes=classes, values=values))
     for key in ("outputs", "output", "target", "level", "threshold", "minimum_gap"):
         values = {"a": a.settings.get(key), "b": b.settings.get(key)}
         if values["a"] != values["b"]:

@@ -12,11 +12,12 @@ from liegg._utils.version import __version__
 from liegg.actions import Action
 from liegg.algebra.identification import Identification
 from liegg.decision.block_statistics import BlockStatistics, block_statistics
-from liegg.decision.controls import Controls, RandomControl, random_directions
+from liegg.decision.controls import RandomControl, random_directions
 from liegg.decision.decide import Decision
 from liegg.decision.directions import symmetry_directions
-from liegg.decision.intervals import evidence_notes
+from liegg.decision.intervals import evidence_notes, residual_freedom
 from liegg.decision.thresholds import Thresholds
+from liegg.discovery.described import described
 from liegg.discovery.each_output import kept_by_every_output
 from liegg.discovery.measurements import Measurements
 from liegg.discovery.problem import Floor, Problem, difference_floor, noise_floor, pose, solve
@@ -25,17 +26,11 @@ from liegg.polarization.gram import Gram
 from liegg.polarization.plan import Plan
 from liegg.polarization.sample_blocks import FEWEST_BLOCKS
 from liegg.polarization.streaming import PassSums
-from liegg.results.account import account_of
 from liegg.results.accumulated import Accumulated
 from liegg.results.naming import left_open, name_symmetries, questioned
 from liegg.results.standard_families import standard_families
 from liegg.results.symmetries import Symmetries
-from liegg.results.tower import tower_of
 from liegg.spectrum.defects import Bottom, Defects, defects
-from liegg.spectrum.spectrum import paper_spectrum
-
-STORED_SPECTRUM = 512
-"""Candidates up to which the paper's spectrum is solved for and stored with the result."""
 
 FAR = 0.17
 """Angle in radians: a span without a sure name that is farther than this from every algebra is not an algebra."""
@@ -222,46 +217,23 @@ def _described(
     decision, intervals = verdict.decision, verdict.bounds
     more = standard_families(action, accumulated, decision)
     decision = replace(decision, reasons=(*decision.reasons, *more))
-    bottom = accumulated.bottom
-    spectrum = None
-    if action.size <= STORED_SPECTRUM:
-        count = None if bottom is None else bottom.requested
-        spectrum = paper_spectrum(accumulated.factor, action.size, sums.samples, smallest=count)
-    return Symmetries(
+    notes = (
+        *info.notes,
+        *how.notes,
+        *_pass_notes(sums, info.device, moves=accumulated.solution.sensitivity > 0),
+    )
+    return described(
+        action,
+        accumulated,
+        decision,
         model=info.model,
-        action=action,
-        output_action=output_action,
-        samples=sums.samples,
-        decision=decision,
         coefficients=coefficients,
         intervals=intervals,
         identification=identification,
-        tower=tower_of(action, accumulated, decision, identification),
-        controls=Controls(random),
-        verification=None,
-        accumulated=accumulated,
-        account=account_of(
-            action,
-            accumulated,
-            decision,
-            output_action=output_action,
-            coefficients=coefficients,
-            intervals=intervals,
-            spectrum=spectrum,
-            identification=identification,
-        ),
         settings=_settings(problem, accumulated, how, info) | verdict.settings,
-        notes=tuple(
-            map(
-                as_remark,
-                (
-                    *info.notes,
-                    *how.notes,
-                    *_pass_notes(sums, info.device, moves=accumulated.solution.sensitivity > 0),
-                ),
-            )
-        ),
-        _spectrum=spectrum,
+        output_action=output_action,
+        random=random,
+        notes=tuple(map(as_remark, notes)),
     )
 
 
@@ -293,17 +265,24 @@ def _settings(
 
 def _blocks(problem: Problem, solution: Defects) -> BlockStatistics | None:
     """Sums of the blocks of samples, from which intervals are made; None if there are too few, or nothing moves."""
-    parts = problem.sums.parts
+    sums = problem.sums
+    parts = sums.parts
     if parts is None or len(parts.samples) < FEWEST_BLOCKS or solution.sensitivity <= 0:
         return None
     if parts.evidence.clusters:
         return None
+    eliminated = 0 if problem.elimination is None else problem.elimination.rank
     return block_statistics(
         parts,
         problem.action,
         problem.partner,
         problem.row_displacement,
         trivial_tolerance=problem.covered,
+        limit=residual_freedom(
+            parts.evidence,
+            rows_per_sample=sums.rows.rows / sums.samples,
+            fitted=len(solution.values) + eliminated,
+        ),
     )
 
 

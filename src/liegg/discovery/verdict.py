@@ -195,24 +195,26 @@ def _verdict(
 
 def _carried(verdict: Verdict, problem: Problem) -> Verdict:
     """The verdict without directions above the floor that a handful of samples decide, if these may exceed the threshold."""
-    decision = verdict.decision
-    if decision.nullity <= decision.exact or verdict.draws is None:
+    decision, values = verdict.decision, verdict.solution.values
+    if decision.undecided or verdict.draws is None:
         return verdict
-    counted = slice(decision.exact, decision.nullity)
-    blocks = carrying_blocks(problem, verdict.solution.directions[counted])
-    numbers = rule(decision.floor, decision.thresholds)
-    high = verdict.complete.high[counted] * scale(decision.response, numbers)
-    few = (blocks < FEW_BLOCKS) & (high > decision.thresholds.threshold)
+    threshold = decision.thresholds.threshold
+    factor = scale(decision.response, rule(decision.floor, decision.thresholds))
+    small = slice(decision.exact, max(decision.nullity, int((values * factor <= threshold).sum())))
+    if small.start == small.stop:
+        return verdict
+    blocks = carrying_blocks(problem, verdict.solution.directions[small])
+    few = (blocks < FEW_BLOCKS) & (verdict.complete.high[small] * factor > threshold)
     if not bool(few.any()):
         return verdict
     number = decision.exact + int(few.nonzero()[0, 0])
     warning = Diagnosis.FEW_CARRY(
-        directions=decision.nullity - number,
+        directions=small.stop - number,
         carriers=max(1, round(float(blocks[few].min()))),
         blocks=verdict.draws.weights.shape[1],
-        high=float(verdict.complete.high[counted][few].max()),
+        high=float(verdict.complete.high[small][few].max()),
     )
-    return verdict.fewer(number, warning)
+    return verdict.fewer(min(number, decision.nullity), warning)
 
 
 def _decided(

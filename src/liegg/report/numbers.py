@@ -3,17 +3,17 @@
 import math
 from collections.abc import Iterable
 
+from liegg.algebra.words.wording import SUPERSCRIPTS
+
 MAX_DECADES = 12
 """Of a logarithmic axis: smaller values, and zeros, are drawn at its lower edge."""
 
 LEAST_POWER, MOST_POWER = -300, 308
 """Powers of ten that float64 holds with all digits."""
 
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-
 
 def number(value: float | int | None, digits: int = 3) -> str:
-    """A number as people write it; a dash for None and what is not finite.
+    """A number in common notation; a dash for None and non-finite values.
 
     >>> number(0.0312), number(2.5e-9), number(None), number(1e30), number(-0.5), number(12)
     ('0.0312', '2.5 × 10⁻⁹', '–', '10³⁰', '−0.5', '12')

@@ -1,4 +1,4 @@
-"""What print, page and JSON say of the directions, computed once with the result; and how large matrices may be for that."""
+"""Words and numbers of the directions for text, page and JSON, computed once with the result."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -34,7 +34,7 @@ PRINTABLE_SIZE, PRINTABLE_SIDE = 2**21, 512
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A direction in words, with its numbers: of a symmetry, or of one that comes nearest.
+    """A symmetry, or a nearest candidate, in words and numbers.
 
     Attributes:
         words: what it does.
@@ -53,7 +53,7 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Account:
-    """What there is to say of the directions.
+    """The directions described: words, readable basis, nearest candidates.
 
     Attributes:
         words: what each found generator does, in the order of the generators; empty if they are too many or too large.
@@ -194,7 +194,7 @@ def direction_error(decision: Decision) -> float:
 
 
 def words_of(action: Action, coefficients: Float[Tensor, "d g"], error: float) -> tuple[str, ...]:
-    """What directions do; entries that the error explains are left out. Empty if they are too many or too large.
+    """Directions in words, without entries that the error explains; empty if there are too many or they are too large.
 
     All words of directions come from here, so that a direction has the same words in print, page, verification and comparison.
 

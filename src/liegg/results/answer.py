@@ -91,7 +91,7 @@ class FiniteChange:
     times: Float[Tensor, " t"] | None = None
 
     def size_in_words(self, size: float | None = None) -> str:
-        """A size as people say it; by default the reported one."""
+        """A size in words; by default the reported one."""
         if size is None and self.whole_turn:
             return "by any angle"
         size = float(self.sizes[-1]) if size is None else size
@@ -120,8 +120,8 @@ class Answer:
         effect: change of the output relative to its spread, to first order, for a motion as large as
             the data's spread; NaN if not known.
         grade: `"exact"`, `"strong"`, `"approximate"`, `"weak"` or `"none"`; `"trivial"` if it does
-            not move the data, `"undecided"` if the data does not tell, `"no derivative"` if only
-            finite motions tell.
+            not move the data, `"undecided"` if the data does not decide, `"no derivative"` if only
+            finite motions decide.
         finite: what finite motions do; None if not measured.
         untrained: defects in re-initialised models; empty if not asked.
         untrained_changed: mean share of predictions that change in them; None without classes.
@@ -168,7 +168,7 @@ class Answer:
 
     @property
     def trained(self) -> Remark | None:
-        """How it compares with re-initialised models; None if that was not asked."""
+        """How the model compares with re-initialised models; None without controls."""
         below = [value for value in self.untrained if math.isfinite(value)]
         if not below or not math.isfinite(self.defect):
             return None
@@ -233,15 +233,19 @@ class Answer:
 
     def _output_changed(self, finite: FiniteChange) -> Remark:
         """What a motion changes in the output, beside random motions."""
+        nothing = self.changed == percentage(0.0)
         random = "random motions as large leave the domain of the model"
         if math.isfinite(finite.random_amount):
-            change = "up to" if self.equivariance else "change it by"
+            change = "do so by" if self.equivariance else "change it by"
+            if self.equivariance and nothing:
+                change = "miss that by"
             random = f"random motions as large {change} {percentage(finite.random_amount)}"
         values = {"motion": self.name, "size": finite.size_in_words(), "random": random}
+        if nothing:
+            along = Diagnosis.MOTION_MOVES_ALONG
+            return (along if self.equivariance else Diagnosis.MOTION_CHANGES_NOTHING)(**values)
         if self.equivariance:
             return Diagnosis.MOTION_CHANGES_EQUIVARIANCE(**values, percent=self.changed)
-        if self.changed == percentage(0.0):
-            return Diagnosis.MOTION_CHANGES_NOTHING(**values)
         return Diagnosis.MOTION_CHANGES_OUTPUT(**values, percent=self.changed)
 
     def to_dict(self) -> dict[str, Any]:

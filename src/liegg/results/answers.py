@@ -9,7 +9,7 @@ from liegg.results.tables import Column, leading, table_width, with_interval, wr
 
 
 class Answers(tuple[Answer, ...]):
-    """What was asked about named motions; `answers.named("rotation")` is one of them."""
+    """Answers about named motions; `answers.named("rotation")` is one of them."""
 
     __slots__ = ()
 
@@ -46,17 +46,18 @@ class Answers(tuple[Answer, ...]):
 
 
 def _table(answers: Answers, width: int) -> list[str]:
-    """One line per motion; columns at the end that do not fit are left out."""
+    """One line per motion; where not all columns fit, the verdict stays."""
     classes = any(one.finite is not None and one.finite.share is not None for one in answers)
-    changed = "predictions changed" if classes else "output changed"
+    output = "output off by" if answers[0].equivariance else "output changed"
+    changed = "predictions changed" if classes else output
     columns = [
         Column("motion", [one.name for one in answers], words=True),
-        Column("size", [_size(one.finite) for one in answers]),
+        Column("size", [_size(one.finite) for one in answers], spare=1),
         Column(changed, [changed_cell(one) for one in answers]),
-        Column("random", [_random(one) for one in answers]),
+        Column("random", [_random(one) for one in answers], spare=2),
         Column("verdict", [str(one.verdict).split(",")[0] for one in answers]),
-        Column("δ²", [_defect(one) for one in answers]),
-        Column("untrained", [_untrained(one) for one in answers]),
+        Column("δ²", [_defect(one) for one in answers], spare=3),
+        Column("untrained", [_untrained(one) for one in answers], spare=4),
     ]
     return leading(columns, width)
 
@@ -84,7 +85,8 @@ def _random(answer: Answer) -> str:
     if answer.finite is None:
         return ""
     share = answer.finite.random_share
-    return percentage(answer.finite.random_amount if share is None else share)
+    amount = answer.finite.random_amount if share is None else share
+    return percentage(amount) if math.isfinite(amount) else "undefined"
 
 
 def _defect(answer: Answer) -> str:

@@ -1,4 +1,4 @@
-"""A result as JSON values, for readers and pages."""
+"""A result as JSON values."""
 
 from dataclasses import asdict
 from typing import Any

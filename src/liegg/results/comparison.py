@@ -12,7 +12,7 @@ from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark, plural
 from liegg.results.json_values import json_values
 from liegg.results.paired_answer import PairedAnswer
-from liegg.results.tables import as_html, value_range, with_interval
+from liegg.results.tables import Printed, value_range, with_interval
 
 OUTPUT_DIFFERENCE = 0.1
 """Relative difference above which output generators differ, unless uncertainties explain more."""
@@ -112,7 +112,7 @@ class Side:
     of_data: bool = False
 
 
-class SideBySide:
+class SideBySide(Printed):
     """What comparisons share: the names of two models, and a table."""
 
     names: tuple[str, str]
@@ -125,17 +125,6 @@ class SideBySide:
     def named(self, side: str) -> str:
         """Name of the first model for `"a"`, of the second for `"b"`."""
         return dict(zip("ab", self.names, strict=True)).get(side, side)
-
-    def table(self) -> str:
-        """What `print` shows."""
-        raise NotImplementedError
-
-    def __str__(self) -> str:
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        """The table for notebooks, with its columns aligned."""
-        return as_html(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -125,7 +125,7 @@ def _side_by_side(comparison: Comparison, pairs: list[PairedDefect], level: str)
     """Both models in one line."""
     first, second = comparison.names
     return [
-        Column("found in", [comparison.named(pair.found_in) for pair in pairs]),
+        Column("found in", _found_in(comparison, pairs)),
         Column(f"δ² in {first}", [_defect(pair.a) for pair in pairs], ">"),
         Column(level, [_interval(pair.a) for pair in pairs], "^"),
         Column(f"δ² in {second}", [_defect(pair.b) for pair in pairs], ">"),
@@ -138,23 +138,24 @@ def _side_by_side(comparison: Comparison, pairs: list[PairedDefect], level: str)
 def _stacked(comparison: Comparison, pairs: list[PairedDefect], level: str) -> list[Column]:
     """A line for each model; below the motion, which is clearly smaller."""
     both = [one for pair in pairs for one in (pair.a, pair.b)]
-    clear = [
-        text if (text := _clear(comparison, pair)) == "–" else f"clearly smaller: {text}"
-        for pair in pairs
-    ]
+    clear = [_clear(comparison, pair) for pair in pairs]
     return [
-        Column(
-            "found in", [text for pair in pairs for text in (comparison.named(pair.found_in), "")]
-        ),
+        Column("found in", [text for name in _found_in(comparison, pairs) for text in (name, "")]),
         Column("in", [*comparison.names] * len(pairs)),
         Column("δ²", [_defect(one) for one in both], ">"),
         Column(level, [_interval(one) for one in both], "^"),
         Column(
-            "motion",
+            "motion, smaller",
             [text for pair, last in zip(pairs, clear, strict=True) for text in (pair.words, last)],
             words=True,
         ),
     ]
+
+
+def _found_in(comparison: Comparison, pairs: list[PairedDefect]) -> list[str]:
+    """Which model has each direction; empty if neither has one."""
+    names = [comparison.named(pair.found_in) for pair in pairs]
+    return names if any(pair.found_in != "neither" for pair in pairs) else [""] * len(pairs)
 
 
 def _clear(comparison: Comparison, pair: PairedDefect) -> str:

@@ -16,7 +16,7 @@ from liegg.algebra.finite.membership import distance, nearest_to_identity
 from liegg.algebra.subspace import orthonormal
 from liegg.results.group_symmetries import GroupElement, GroupSymmetries
 from liegg.results.json_values import json_values
-from liegg.results.tables import Column, as_html, fitted, table_width, wrapped
+from liegg.results.tables import Column, Printed, fitted, table_width, wrapped
 
 SAME_MATRIX = 1e-2
 """Relative distance of the matrices of elements that are one and the same."""
@@ -48,7 +48,7 @@ class PairedElement:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GroupComparison:
+class GroupComparison(Printed):
     """Finite symmetries of two models, side by side; printed as a table.
 
     Attributes:
@@ -92,13 +92,6 @@ class GroupComparison:
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values."""
         return json_values(self)
-
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        return as_html(self)
-
-    def __str__(self) -> str:
-        return self.table()
 
 
 def _cell(value: float | None, grade: str, found_in: str) -> str:

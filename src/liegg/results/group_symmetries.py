@@ -14,7 +14,7 @@ from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.slots import SlotGroup
 from liegg.decision.grades import COUNTED
 from liegg.results.symmetries import Symmetries
-from liegg.results.tables import as_html
+from liegg.results.tables import Printed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,7 +59,7 @@ class GroupElement:
 
     @property
     def counted(self) -> bool:
-        """Whether it is a symmetry: of a grade that counts, and nothing speaks against it."""
+        """Whether it counts as a symmetry: its grade does, and nothing contradicts it."""
         return self.grade in COUNTED and not self.reason
 
     @property
@@ -86,7 +86,7 @@ class Angle:
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class GroupSymmetries:
+class GroupSymmetries(Printed):
     """Which finite elements, beyond the continuous ones, leave a model's output as it is.
 
     Attributes:
@@ -200,13 +200,6 @@ class GroupSymmetries:
         from liegg.report.page.group import write_group
 
         return write_group(self, path, samples=samples, model=model, classes=classes, title=title)
-
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        return as_html(self)
-
-    def __str__(self) -> str:
-        return self.table()
 
     def __repr__(self) -> str:
         return f"GroupSymmetries(name={self.name!r}, order={self.order}, model={self.model!r})"

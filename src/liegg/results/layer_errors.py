@@ -198,13 +198,14 @@ class LayerErrors(LayerSequence[LayerError]):
         part = "most" if share > 0.5 else "the largest part"
         of = "is" if self.explained else "of what its layers explain is"
         rest = "" if self.explained else " Other operations, which are not modules, add the rest."
+        place = f"layer {first.name}" if first.name.isdigit() else first.name
         causes = ", ".join(
             f"{cause} {percentage(value)}"
             for cause, value in self.by_cause().items()
             if value >= 0.005
         )
         return (
-            f"{change}; {part} {of} added by {first.name} ({first.main_cause}, {percentage(share)} of "
+            f"{change}; {part} {of} added by {place} ({first.main_cause}, {percentage(share)} of "
             f"what all layers add). By cause: {causes}.{rest}"
         )
 
@@ -259,7 +260,7 @@ class LayerErrors(LayerSequence[LayerError]):
 
 
 def amount(size: float, unit: str) -> str:
-    """A size as people say it.
+    """A size in words.
 
     >>> amount(1.0, "pixels"), amount(90.0, "°"), amount(25.0, "%"), amount(0.5, "")
     ('1 pixel', '90°', '25 %', '0.5')

@@ -15,7 +15,7 @@ from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
 from liegg.results.json_values import json_values
 from liegg.results.symmetries import Symmetries
-from liegg.results.tables import as_html
+from liegg.results.tables import Printed
 from liegg.spectrum.spectrum import symmetry_variance
 
 Problem = Literal["invariance", "unit", "equivariance"]
@@ -103,7 +103,7 @@ class NamedLayer(Protocol):
 L = TypeVar("L", bound=NamedLayer)
 
 
-class LayerSequence(Generic[L]):
+class LayerSequence(Printed, Generic[L]):
     """What results about layers share: one record per layer, in the order of the network, and a table."""
 
     layers: tuple[L, ...]
@@ -129,17 +129,6 @@ class LayerSequence(Generic[L]):
         if not -len(self) <= place < len(self):
             raise ArgumentError(f"there is no layer {which}: {len(self)} were analysed.")
         return self.layers[place]
-
-    def table(self) -> str:
-        """What `print` shows."""
-        raise NotImplementedError
-
-    def __str__(self) -> str:
-        return self.table()
-
-    def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        return as_html(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -84,7 +84,7 @@ def _columns(
 
 
 def defect_cell(value: float, low: float, high: float) -> str:
-    """A defect with its interval, as short as a column needs; a dash for what there is not.
+    """A defect with its interval, kept short for a column; a dash if there is none.
 
     >>> defect_cell(0.2712, 0.2509, 0.3104), defect_cell(0.0, math.nan, math.nan)
     ('0.271 (0.25–0.31)', '0')

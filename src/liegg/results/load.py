@@ -1,4 +1,4 @@
-"""`liegg.load`: whatever liegg stored in a folder."""
+"""`liegg.load`: read any result that liegg stored in a folder."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""The name of the algebra that the symmetries of a result span, what speaks against it, and what they do to the output."""
+"""The algebra that the symmetries of a result span: its name, doubts about it, and how it acts on the output."""
 
 from dataclasses import replace
 
@@ -48,7 +48,7 @@ def name_symmetries(
     uncertainty: float,
     is_lower_bound: bool = False,
 ) -> Identification:
-    """Identify the algebra; "unknown" without a look if there are no matrices, or they are too large or not all known.
+    """Identify the algebra; "unknown" if there are no matrices, or they are too large, or not all were solved for.
 
     Args:
         action: the candidate generators.
@@ -80,7 +80,7 @@ def name_symmetries(
 def questioned(
     identification: Identification, action: Action, accumulated: Accumulated, decision: Decision
 ) -> Identification:
-    """The identification, not sure if its own generators fail the test that the span passed, or if the data cannot tell.
+    """The identification, unsure if its own generators fail the test that the span passed, or if the data cannot decide.
 
     Args:
         identification: the name of the span.

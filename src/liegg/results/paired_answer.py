@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg.results.account import EQUAL_DEFECTS
 from liegg.results.answer import Answer, Share
 from liegg.results.json_values import json_values
 from liegg.results.tables import with_interval
-
-SAME_DEFECT = 1e-6
-"""Relative difference of two defects that may be rounding."""
 
 Measure = Literal["predictions", "output", "defect", ""]
 
@@ -52,7 +50,7 @@ class PairedAnswer:
         """`"a"` or `"b"` if that model clearly changes less; else empty."""
         if self.measure == "defect":
             low, high = self.ratio.low, self.ratio.high
-            return "a" if low > 1 + SAME_DEFECT else "b" if high < 1 - SAME_DEFECT else ""
+            return "a" if low > 1 + EQUAL_DEFECTS else "b" if high < 1 - EQUAL_DEFECTS else ""
         return "a" if self.difference.high < 0 else "b" if self.difference.low > 0 else ""
 
     @property
@@ -131,8 +129,9 @@ def _told(answer: Answer) -> str:
     if answer.finite is None:
         return ""
     if answer.finite.share is not None:
-        return f"{answer.changed} of its predictions"
-    return f"its output by {answer.changed} of its spread"
+        return f"changes {answer.changed} of its predictions"
+    verb = "misses where its output should go" if answer.equivariance else "changes its output"
+    return f"{verb} by {answer.changed} of its spread"
 
 
 UNKNOWN_SHARE = Share(math.nan, math.nan, math.nan)

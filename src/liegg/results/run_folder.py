@@ -70,7 +70,7 @@ STORED_SAMPLES = 8
 
 @dataclass(frozen=True)
 class Clock:
-    """What happened when, for the log.
+    """Timed events for the log.
 
     Attributes:
         started: seconds since 1970.
@@ -81,7 +81,7 @@ class Clock:
     lines: list[str] = field(default_factory=list)
 
     def note(self, text: str) -> None:
-        """Write a line down."""
+        """Add a line with its time."""
         self.lines.append(f"{time.time() - self.started:9.2f} s  {text}")
 
 
@@ -262,7 +262,7 @@ def only_result(folder: str | Path) -> str:
 
 @checked()
 def read_log(folder: str | Path) -> str:
-    """What was typed and when.
+    """The logged commands with their times.
 
     Raises:
         RecordError: the folder has no log.
@@ -276,7 +276,7 @@ def read_log(folder: str | Path) -> str:
 
 
 def labels(first: str | Path, second: str | Path) -> tuple[str, str]:
-    """What to call two runs: their folders' own names, or whole paths where those are the same.
+    """Labels of two runs: the names of their folders, or complete paths if these are equal.
 
     >>> labels("runs/plain/", "runs/augmented"), labels("a/run", "b/run")
     (('plain', 'augmented'), ('a/run', 'b/run'))

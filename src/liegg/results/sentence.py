@@ -103,7 +103,7 @@ def _subject(sym: Symmetries) -> str:
 
 
 def certainty_of(sym: Symmetries) -> tuple[Remark, ...]:
-    """How sure the symmetries are: what speaks against them, or that nothing does."""
+    """How certain the symmetries are: the doubts about them, or "sure"."""
     decision, found = sym.decision, sym.identification
     doubts = [] if found.confident or not found.known else [Diagnosis.NAME_NOT_SURE()]
     if decision.certainty is None:

@@ -20,7 +20,7 @@ OUTSIDE_SPAN = 0.5
 def standard_families(
     action: Action, accumulated: Accumulated, decision: Decision
 ) -> tuple[Remark, ...]:
-    """Which standard families lie below the threshold although the count says nothing of them.
+    """Standard families that lie below the threshold although the count does not include them.
 
     Among many candidates a nearly symmetric neighbour can hide the gap after a family. Its own largest defect does not depend
     on the other candidates' gaps. Families inside a larger one that is reported are left out.
@@ -55,7 +55,7 @@ def standard_families(
 
 
 def _inside(rows: Float[Tensor, "d g"], span: Float[Tensor, "k g"]) -> bool:
-    """Whether every direction of a family lies about in a span."""
+    """Whether every direction of a family approximately lies in a span."""
     if not len(span):
         return False
     rows, span = orthonormal_rows(rows.to(span)), orthonormal_rows(span)

@@ -143,7 +143,7 @@ def read_stored(folder: Path, names: Collection[str]) -> dict[str, bytes]:
 
 
 def holds(folder: Path, name: str) -> bool:
-    """Whether a folder's set of files has one of this name; damage of the file itself is not looked for."""
+    """Whether a folder's set of files lists this name; the file itself is not checked."""
     manifest = read_manifest(folder)
     return (folder / name).exists() if manifest is None else name in manifest.files
 
@@ -180,7 +180,7 @@ def check_format(folder: Path, version: Any, current: int, older: Collection[int
 def damage_named(
     folder: Path, what: str = "a stored result", how: str = "sym.save(...)"
 ) -> Iterator[None]:
-    """Turn whatever goes wrong while a folder is read into a `RecordError`: its content may be anything.
+    """Raise any failure to read a folder as a `RecordError`: its content may be anything.
 
     Args:
         folder: what is read.

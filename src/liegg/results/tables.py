@@ -1,4 +1,4 @@
-"""What printed tables share: their size, numbers, wrapped sentences, fitted columns, and HTML for notebooks."""
+"""Building blocks of printed tables: size, numbers, wrapped sentences, fitted columns, HTML for notebooks."""
 
 import math
 import os
@@ -93,6 +93,7 @@ class Column:
         side: where the texts are aligned, `"<"`, `"^"` or `">"`.
         words: whether the texts may be cut, at their end.
         names: the same, at their beginning: of a dotted name the end says more.
+        spare: how early `leading` leaves the column out where not all fit.
     """
 
     head: str
@@ -100,15 +101,15 @@ class Column:
     side: str = "<"
     words: bool = False
     names: bool = False
+    spare: int = 0
 
 
-def fitted(columns: Sequence[Column], width: int, *, indent: int = 2) -> list[str]:
+def fitted(columns: Sequence[Column], width: int) -> list[str]:
     """The lines of a table, heading first; columns of words are cut until it fits, and left out if nothing remains of them.
 
     Args:
         columns: the columns; those without any text are left out.
         width: columns of the terminal.
-        indent: spaces before each line.
 
     Examples:
         >>> fitted(
@@ -118,7 +119,7 @@ def fitted(columns: Sequence[Column], width: int, *, indent: int = 2) -> list[st
     """
     shown = [column for column in columns if any(column.cells)]
     sizes = [max(map(len, (column.head, *column.cells))) for column in shown]
-    while sum(sizes) + 2 * (len(sizes) - 1) + indent > width:
+    while sum(sizes) + 2 * len(sizes) > width:
         flexible = [i for i, column in enumerate(shown) if column.words or column.names]
         if not flexible:
             break
@@ -134,7 +135,7 @@ def fitted(columns: Sequence[Column], width: int, *, indent: int = 2) -> list[st
     rows = zip(*texts, strict=True)
     return [
         (
-            " " * indent
+            "  "
             + "  ".join(
                 f"{text:{column.side}{size}}"
                 for text, column, size in zip(row, shown, sizes, strict=True)
@@ -158,7 +159,7 @@ def framed(
 
 
 def leading(columns: Sequence[Column], width: int, *, least: int = 3) -> list[str]:
-    """As `fitted`, but columns at the end are left out until the rest fits: the first ones say most.
+    """Like `fitted`, but drop columns until the rest fits: those to spare first, then the last.
 
     Args:
         columns: the columns.
@@ -168,13 +169,15 @@ def leading(columns: Sequence[Column], width: int, *, least: int = 3) -> list[st
     Examples:
         >>> leading([Column("a", ["123"]), Column("b", ["456"]), Column("c", ["789"])], 10, least=1)
         ['  a    b', '  123  456']
+        >>> leading([Column("a", ["123"], spare=1), Column("b", ["456"])], 6, least=1)
+        ['  b', '  456']
     """
     shown = [column for column in columns if any(column.cells)]
     while len(shown) > least:
         sizes = [max(map(len, (column.head, *column.cells))) for column in shown]
         if sum(sizes) + 2 * len(sizes) <= width:
             break
-        shown.pop()
+        del shown[max(range(len(shown)), key=lambda i: (shown[i].spare, i))]
     return fitted(shown, width)
 
 
@@ -185,7 +188,7 @@ def _cut(text: str, size: int, *, at_start: bool) -> str:
 
 
 def without_middle(rows: list[str], capacity: int, *, indent: int) -> list[str]:
-    """At most this many rows: where there are more, those in the middle are left out and counted.
+    """At most `capacity` rows; of more, those in the middle are replaced by their number.
 
     Args:
         rows: one line each.
@@ -213,6 +216,16 @@ def value_range(values: list[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def as_html(table: object) -> str:
-    """The printed table for notebooks, with its columns aligned."""
-    return f'<pre style="overflow-x: auto; line-height: 1.35">{escape(str(table))}</pre>'
+class Printed:
+    """A result that prints as a table, in notebooks with its columns aligned."""
+
+    def table(self) -> str:
+        """What `print` shows."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def _repr_html_(self) -> str:
+        """The table, for notebooks."""
+        return f'<pre style="overflow-x: auto; line-height: 1.35">{escape(str(self))}</pre>'

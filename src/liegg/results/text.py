@@ -70,7 +70,7 @@ def _opening(sym: Symmetries, width: int) -> tuple[str, ...]:
 
 
 def _question(sym: Symmetries) -> str:
-    """What was asked, of how much data, and how it was computed."""
+    """The question, the amount of data, and the method."""
     if sym.distribution is not None:
         return (
             f"distribution under {sym.action}: {plural(sym.samples, 'sample')}, {sym.distribution.functions}, "
@@ -193,7 +193,7 @@ def _certainty(sym: Symmetries) -> list[str]:
 
 
 def _tests(sym: Symmetries, tests: DistributionTest) -> list[str]:
-    """How a data set was tested against chance."""
+    """How the symmetries of a data set were tested against chance."""
     lines = []
     if tests.found and not math.isnan(tests.span_p):
         which = "them" if tests.found == sym.nullity else f"the first {tests.found}"
@@ -226,7 +226,7 @@ def _p(value: float) -> str:
 
 
 def _moved(p_value: float) -> str:
-    """What a comparison of moved with other samples shows."""
+    """Result of comparing moved samples with others."""
     return "another distribution" if p_value <= MOVED_LEVEL else "no difference seen"
 
 
@@ -249,7 +249,7 @@ def _reinitialised(sym: Symmetries) -> list[str]:
 
 
 def _algebra(sym: Symmetries) -> list[str]:
-    """What the first sentence does not say of the algebra: how near it is, or why it has no name."""
+    """Details of the algebra beyond the first sentence: its distance, or why it has no name."""
     found = sym.identification
     if not sym.nullity or not (found.known or sym.action.has_matrices):
         return []

@@ -43,7 +43,7 @@ class Curvature:
 
     @property
     def remark(self) -> Remark | None:
-        """How it compares with the prediction; None without one."""
+        """Comparison with the prediction; None without one."""
         if self.agrees is None:
             return None
         if self.ratio is None:

@@ -74,7 +74,7 @@ def finite_changes(sym: Symmetries, verification: Verification) -> tuple[FiniteC
 
 
 def _reference(sym: Symmetries, verification: Verification, motion: float) -> float:
-    """Change of the output that an average direction makes by a motion, to first order; at most 1."""
+    """Change of the output along an average direction for a motion, to first order; at most 1."""
     derivatives = {part.settings().get("derivative") for part in sym.action.parts}
     other_units = "paper" in derivatives or sym.settings["outputs"] == "whitened"
     if other_units or not verification.variance or verification.spread is None:

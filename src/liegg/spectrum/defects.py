@@ -89,7 +89,7 @@ def defects(
 
 @dataclass(frozen=True, eq=False)
 class Bottom:
-    r"""How the smallest defects were solved for, where only these were asked for.
+    r"""How the smallest defects were solved for, if only these were requested.
 
     Attributes:
         requested: how many were requested.
@@ -114,7 +114,7 @@ def smallest_defects(
     trivial_tolerance: float = TRIVIAL_TOLERANCE,
     coverage: float = 0.0,
 ) -> tuple[Defects, Bottom]:
-    r"""The `count` smallest defects with their directions, without all the others.
+    r"""The `count` smallest defects with their directions, without computing the others.
 
     Symmetries are the small end of the spectrum, and a full solution of many candidates spends nearly all of its time and memory
     on the rest. The decision needs one number of the rest, the mean sensitivity $\kappa$, which is a trace.

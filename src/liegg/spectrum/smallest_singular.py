@@ -1,4 +1,4 @@
-r"""Few smallest right singular pairs of a large matrix, without all the others.
+r"""The smallest right singular pairs of a large matrix, without computing the others.
 
 All pairs cost about $10 g^3$ operations. For the small end one product $C = B^\top B$ and one Cholesky factor of it are enough,
 $\tfrac43 g^3$ operations. Squaring drowns what lies below $10^{-8}$, so the Cholesky factor only proposes where to look; what

@@ -125,9 +125,9 @@ class InvariantNetwork(nn.Module):
         return self.head(torch.stack(products, dim=1))
 
 
-def held_out(seed: int, count: int = 1_000) -> Float[Tensor, "n 10"]:
+def held_out(seed: int) -> Float[Tensor, "n 10"]:
     """Samples that are not used to train a network of the study."""
-    return _normal(count, HELD_OUT_SEED + seed)
+    return _normal(1_000, HELD_OUT_SEED + seed)
 
 
 def _normal(count: int, seed: int) -> Float[Tensor, "n 10"]:

@@ -1,4 +1,4 @@
-"""Beyond the paper: traps. Is a verdict ever wrong without a word of warning?
+"""Beyond the paper: traps. Is a verdict ever wrong without a warning?
 
 Functions, networks and data with known answers, made to mislead a rule that counts symmetries.
 """

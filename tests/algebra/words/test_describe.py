@@ -13,6 +13,7 @@ from cases import normal
 from liegg._utils.errors import ArgumentError
 from liegg.algebra import aff, diagonal, scaling, se, so, sp, su, translation, u
 from liegg.algebra.words.describe import describe
+from liegg.algebra.words.motions import View, parts
 from liegg.algebra.words.wording import coordinate_names, direction, listed, number, vector
 
 TURN = matrix(2, _12=-1, _21=1)
@@ -220,3 +221,11 @@ def test_errors():
     ]:
         with pytest.raises(ArgumentError, match=text):
             make()
+
+
+def test_parts_of_a_matrix_add_up_to_it():
+    whole = np.array([[3.0, -1.0], [2.0, 1.0]])
+    ways = parts(whole, View(("x", "y"), None, 1e-9))
+    assert len(ways) == 3
+    for first, second in ways:
+        assert (first + second).tolist() == whole.tolist()

@@ -12,7 +12,7 @@ from algebra.words.spans import CATALOGUE, angle, disturbed, matrix, mixed
 from cases import normal, regular
 from liegg._utils.errors import ArgumentError
 from liegg.algebra import sl, so, su
-from liegg.algebra.words.sparse import pivots, sparse_basis
+from liegg.algebra.words.sparse import _eliminate, pivots, sparse_basis
 
 
 def test_every_mixed_algebra_comes_back_in_small_integers():
@@ -136,3 +136,8 @@ def test_errors():
     ]:
         with pytest.raises(ArgumentError, match=text):
             make()
+
+
+def test_a_long_row_is_shortened_by_another():
+    rows = np.array([[1.0, 1.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0]])
+    assert _eliminate(rows).tolist() == [[1.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 1.0]]

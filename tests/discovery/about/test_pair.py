@@ -42,6 +42,22 @@ def test_the_difference_of_changed_predictions_is_paired():
     assert pair.remark.values["model"] == "ring"
 
 
+def test_predictions_of_one_are_not_compared_with_outputs_of_the_other():
+    """Both changes are then those of the output: 105 % of the spread, not 61 % of the predictions."""
+    x = points()
+    classes = liegg.discover(side, x, liegg.Linear(2), about="rotation", target="classes")
+    values = liegg.discover(side, x, liegg.Linear(2), about="rotation", target="values")
+    found = liegg.compare(classes, values, names=("classes", "values"))
+    (pair,) = found.answers
+    assert pair.measure == "output"
+    assert pair.a.changed == pair.b.changed != classes.answers[0].changed
+    assert pair.smaller == ""
+    assert pair.difference.value == pytest.approx(0)
+    expected = Diagnosis.TASKS_DIFFER(classes="classes", values="values")
+    assert expected in found.notes
+    assert classes.answers[0].finite.share is not None
+
+
 def test_other_samples_are_not_paired():
     (pair,) = liegg.compare(asked(side), asked(side, points(seed=1))).answers
     assert not pair.paired

@@ -52,3 +52,12 @@ def test_the_discriminator_of_half_a_gaussian_has_one_rotation() -> None:
 def test_large_samples_are_refused() -> None:
     with pytest.raises(ArgumentError, match="at most 256"):
         liegg.discover_data(torch.rand(200, 300), liegg.Linear(300), question="discriminator")
+
+
+def test_what_the_network_smooths_over_is_not_claimed() -> None:
+    eighth = 2 * torch.pi / 8 * torch.arange(8, dtype=torch.float64).repeat(400)
+    centres = torch.stack([eighth.cos(), eighth.sin()], 1)
+    for width in (0.02, 0.15):
+        x = centres + width * data_set("gaussian", 3200)[:, :2]
+        with pytest.raises(ArgumentError, match="not learned what tells"):
+            liegg.discover_data(x, liegg.Linear(2), question="discriminator")

@@ -131,3 +131,12 @@ def test_noise_makes_no_verdict_sure() -> None:
 
 def test_thin_data_keeps_its_exact_surface() -> None:
     assert _found(_sphere(3, 1000) * torch.tensor([1, 1, 0.01])).nullity == 3
+
+
+def test_clusters_on_a_circle_are_not_a_circle() -> None:
+    angle = 2 * math.pi / 12 * (12 * _draw(3000)).floor()
+    centres = torch.stack([angle.cos(), angle.sin()], 1)
+    noise = data_set("gaussian", 3000, seed=1)[:, :2]
+    for width in (0.02, 0.05):
+        with pytest.raises(ArgumentError, match="density"):
+            _found(centres + width * noise)

@@ -294,3 +294,25 @@ def test_a_second_call_gives_the_same_result_and_progress_is_reported():
         assert_same(left.unit, right.unit, 1e-9)
     assert seen == [25, 25, 10] * 2
     assert one.samples == 60
+
+
+class Force(nn.Module):
+    """Takes the gradient of its energy."""
+
+    def __init__(self):
+        super().__init__()
+        self.energy = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 1)).double()
+
+    def forward(self, x):
+        x = x.requires_grad_()
+        return torch.autograd.grad(self.energy(x).sum(), x, create_graph=True)[0]
+
+
+def test_a_model_that_takes_a_gradient_says_what_to_pass():
+    x = torch.randn(40, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    model = Force()
+    with pytest.raises(
+        ModelError, match=r"takes a gradient of its own.*discover_layers\(model\.energy"
+    ):
+        liegg.discover_layers(model, x, liegg.Linear(3))
+    assert liegg.discover_layers(model.energy, x, liegg.Linear(3)).samples == 40

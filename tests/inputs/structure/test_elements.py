@@ -81,6 +81,12 @@ def test_tensors_of_different_lengths_are_named():
         reader_for(data, {"pos": lambda shape: None}, complete=True)
 
 
+def test_one_sample_of_different_lengths_says_which():
+    data = {"pos": POS, "z": torch.ones(len(POS) + 1)}
+    with pytest.raises(ShapeError, match=rf"{len(POS)} entries .* of 'pos', {len(POS) + 1} of 'z'"):
+        reader_for(data, {"pos": CLOUD}, complete=True)
+
+
 def test_the_only_floating_tensor_moves():
     assert only_floating({"z": POS.long(), "pos": POS}) == "pos"
     with pytest.raises(ArgumentError, match=r"2 floating point tensors.*action={'a': liegg.Affine"):

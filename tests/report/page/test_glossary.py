@@ -6,7 +6,7 @@ from liegg.report.page.page import report_html
 WORDS = """
     δ² defect effect grade gap span basis spectrum variance bias candidate direction generator algebra invariant
     equivariant interval threshold undecided trivial held-out re-initialised untrained learned tolerance nonlinearity
-    displacement rows exp(tA) symmetry spread finite
+    displacement rows exp(tA) symmetry spread finite field ∂ squeeze logits distribution scale-free
 """
 
 

@@ -284,7 +284,7 @@ class Grid(MapAction):
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """x to the right, y up, z; as many as there are."""
+        """The names x (right), y (up), z, one per axis."""
         return ("x", "y", "z")[: self.dimension]
 
     def settings(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Motions of images, volumes, sequences and colours that people have words for."""
+"""Named motions of images, volumes, sequences and colours."""
 
 import math
 from dataclasses import replace

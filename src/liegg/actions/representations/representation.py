@@ -127,7 +127,7 @@ class Representation(ValueAction):
         return f"{type(self).__name__}({', '.join(words)})"
 
     def _check_numbers(self, call: str) -> None:
-        """Raise `ArgumentError` for copies and names that make no sense."""
+        """Raise `ArgumentError` for invalid copies or names."""
         if self.copies is not None and self.copies < 1:
             raise ArgumentError(
                 f"{call}: copies={self.copies} must be positive, or None for any number of values."

@@ -104,7 +104,7 @@ def _words(name: str) -> str:
 
 
 def other_names(name: str) -> tuple[str, ...]:
-    """Other names of the same algebra, whatever it acts on; in a fixed order.
+    """Other names of the same abstract algebra, in a fixed order.
 
     >>> other_names("so(1,3)"), other_names("so(4)"), other_names("translation(3)")
     (('sl(2,C)', 'so(3,C)', 'sp(2,C)'), ('so(3) ⊕ so(3)', 'su(2) ⊕ su(2)', 'sp(1) ⊕ sp(1)'),

@@ -12,8 +12,8 @@ Vector = Float[np.ndarray, " m"]
 SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 """Digits of the default names x₁, x₂ and so on."""
 
-SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-"""Digits of the dimension in R², R³ and so on."""
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+"""Digits of exponents: R², 10⁻³."""
 
 PLAIN_DIGITS = str.maketrans("₀₁₂₃₄₅₆₇₈₉⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789" * 2)
 """From the digits of indices and exponents back to plain ones."""

@@ -170,6 +170,8 @@ def _finite(
     question: Question, shown: Question, sym: Symmetries, motions: dict[str, Motion], effort: Effort
 ) -> dict[str, FiniteChange]:
     """What finite motions change, for those that move the samples; none if the output is constant."""
+    if not motions:
+        return {}
     rounding = (CONSTANT * question.eps) ** 2 * question.output_square
     if len(question.x) < 2 or question.variance <= rounding or question.spread <= 0:
         return {}

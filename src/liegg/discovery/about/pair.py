@@ -1,6 +1,7 @@
 """Answers of two models, motion by motion."""
 
 import math
+from dataclasses import replace
 
 import torch
 from jaxtyping import Float
@@ -48,6 +49,7 @@ def _pair(
         ratio, paired_ratio = defect_ratio(a, b, one, other)
     measure: Measure = "output"
     difference, paired = UNKNOWN_SHARE, False
+    one, other = _in_one_unit(one, other)
     mine, theirs = one.finite, other.finite
     if mine is not None and theirs is not None and _same_size(mine, theirs):
         paired = mine.samples == theirs.samples
@@ -68,6 +70,26 @@ def _pair(
         ratio=ratio,
         paired_ratio=paired_ratio,
     )
+
+
+def _in_one_unit(one: Answer, other: Answer) -> tuple[Answer, Answer]:
+    """Both answers about predictions, or both about the output if only one has predictions."""
+    if has_predictions(one) == has_predictions(other):
+        return one, other
+    return _of_the_output(one), _of_the_output(other)
+
+
+def has_predictions(answer: Answer) -> bool:
+    """Whether an answer counts changed predictions."""
+    return answer.finite is not None and answer.finite.share is not None
+
+
+def _of_the_output(answer: Answer) -> Answer:
+    """The answer without its predictions."""
+    if answer.finite is None:
+        return answer
+    none = {"changed": None, "random_changed": None, "each_changed": None, "predictions": None}
+    return replace(answer, finite=replace(answer.finite, share=None, random_share=None, **none))
 
 
 def _same_size(one: FiniteChange, other: FiniteChange) -> bool:

@@ -10,19 +10,16 @@ from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError, NonFiniteError
 from liegg._utils.version import __version__
 from liegg.actions import Action, Displacement
-from liegg.decision.controls import Controls
 from liegg.decision.directions import symmetry_directions
 from liegg.decision.distribution import MeanProblem, MeanSolution, pose_means, solve_distribution
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.data.verdict import decide_distribution, test_of
+from liegg.discovery.described import described
 from liegg.polarization.r_factor import RFactor
 from liegg.polarization.row_means import RowMeans
-from liegg.results.account import account_of
 from liegg.results.accumulated import Accumulated
 from liegg.results.naming import name_symmetries, questioned
 from liegg.results.symmetries import Symmetries
-from liegg.results.tower import tower_of
-from liegg.spectrum.spectrum import paper_spectrum
 
 
 def conclude(
@@ -70,34 +67,16 @@ def conclude(
     )
     coefficients = symmetry_directions(solved.solution, decision)
     name = name_symmetries(action, coefficients, uncertainty=decision.uncertainty)
-    name = questioned(name, action, accumulated, decision)
-    spectrum = paper_spectrum(accumulated.factor, action.size, sums.samples)
-    return Symmetries(
+    return described(
+        action,
+        accumulated,
+        decision,
         model="the distribution of the data",
-        action=action,
-        output_action=None,
-        samples=sums.samples,
-        decision=decision,
         coefficients=coefficients,
         intervals=solved.bounds,
-        identification=name,
-        tower=tower_of(action, accumulated, decision, name),
-        controls=Controls(None),
-        verification=None,
-        accumulated=accumulated,
-        account=account_of(
-            action,
-            accumulated,
-            decision,
-            output_action=None,
-            coefficients=coefficients,
-            intervals=solved.bounds,
-            spectrum=spectrum,
-            identification=name,
-        ),
+        identification=questioned(name, action, accumulated, decision),
         settings=_settings(sums, thresholds, shape, seed=seed),
         distribution=test,
-        _spectrum=spectrum,
     )
 
 

@@ -16,7 +16,6 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
-from liegg._utils.text import percent_digits
 from liegg._utils.threads import threads
 from liegg.actions import Action, MatrixAction
 from liegg.decision.distribution import SAMPLES_PER_COMBINATION
@@ -24,11 +23,9 @@ from liegg.decision.thresholds import Thresholds
 from liegg.decision.two_sample import MOVED_LEVEL, PERMUTATIONS, MovedTest
 from liegg.discovery.data.classes import Classes, as_classes
 from liegg.discovery.data.conclude import conclude
-from liegg.discovery.data.discriminator import keeping_the_reference, train_discriminator
+from liegg.discovery.data.level import discover_level, level_function
 from liegg.discovery.data.moved import move_by_elements, move_held_out
-from liegg.discovery.data.support import Surface, fit_surface
 from liegg.discovery.data.verdict import FEWEST_DECIDED
-from liegg.discovery.discover import discover
 from liegg.discovery.run import Run
 from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.table import column_labels, is_table, table_values
@@ -43,13 +40,6 @@ from liegg.results.symmetries import Symmetries
 
 FUNCTIONS, FEWEST_FUNCTIONS = 128, 16
 """Number of test functions, and the fewest that are taken if there are many candidates."""
-
-NO_EFFECT = 1e12
-"""Threshold of the effect that nothing exceeds: a function may be constant on the data, so that an effect relative to its spread has
-no meaning."""
-
-SURFACE_DEFECT, SURFACE_FACTOR = 1e-6, 3.0
-"""Largest defect of a symmetry of a surface on which the data lies exactly; else its root is this many times the distance."""
 
 FARTHEST_MEAN = 3.0
 """Distance of the data's mean from 0, in multiples of its spread, up to which affine maps are told apart."""
@@ -70,7 +60,7 @@ def discover_data(
     data: Data,
     action: Action,
     *,
-    question: Literal["density", "support", "discriminator"] = "density",
+    question: Literal["density", "support", "discriminator", "label"] = "density",
     functions: Any = None,
     labels: Sequence[Any] | Tensor | np.ndarray | None = None,
     held_out: Data | None = None,
@@ -90,10 +80,12 @@ def discover_data(
             which the data lies, whatever its density there: polynomials that vanish on the data are fitted. `"discriminator"` is
             the paper's way to the density: a small network learns to tell the data from an isotropic Gaussian, and its symmetries
             are found. It sees only motions that leave the Gaussian unchanged, and the candidates are restricted to these: rotations
-            about the mean.
+            about the mean. `"label"` asks for motions that leave the label of a sample unchanged, whatever the density: two small
+            networks learn to predict it from halves of the samples, and the symmetries of their mean are found.
         functions: test functions: their number, `"monomials"` up to degree 4, or a differentiable callable on batches, such as the
             features of a network. By default 128 random Fourier features at three scales; for images, of smooth random filters.
-        labels: a label of every sample, which the motions do not change: the joint distribution of samples and labels is tested.
+        labels: a label of every sample, which the motions do not change: the joint distribution of samples and labels is tested,
+            or with `question="label"` the label given the sample.
             At most 16 different ones; numbers that are all different are sorted into 4 classes of equal size.
         held_out: samples that are moved along each symmetry and compared with others by a two-sample test.
         elements: finite transformations to test, by names: matrices, or callables on batches; samples are moved and compared.
@@ -102,7 +94,7 @@ def discover_data(
             models.
 
     Returns:
-        The symmetries, as for a model; `sym.distribution` holds the tests. It is None for the support.
+        The symmetries, as for a model; `sym.distribution` holds the tests. It is None for questions other than the density.
 
     Raises:
         LieggError: bad data, or arguments that make no sense.
@@ -116,43 +108,54 @@ def discover_data(
         >>> sym.nullity, sym.name
         (1, 'so(2)')
     """
-    run, given, thresholds = _checked_run(run or Run()), thresholds, thresholds or Thresholds()
-    seed = run.seed
+    run = _checked_run(run or Run())
     if is_table(data):
         action, data = action.named(column_labels(data)), table_values(data)
     batches = as_batches(data, batch_size=run.batch_size).prepared(torch.float64, None)
     held = None if held_out is None else as_batches(held_out).prepared(torch.float64, None)
-    if question != "density":
-        _check_model_free(question, functions=functions, labels=labels, elements=elements)
-        x = torch.cat([*batches])
-        if len(x) < FEWEST_DECIDED:
-            raise ArgumentError(
-                f"the data has {len(x)} samples; at least {FEWEST_DECIDED} are needed."
-            )
-        action.check(tuple(x.shape[1:]))
-        _check_spread(x)
-        function, subject, facts = _level_function(question, x, seed=seed)
-        if question == "discriminator":
-            action = keeping_the_reference(action, x, seed=seed)
-        if isinstance(function, Surface) and not given:
-            thresholds = _of_surface(function, thresholds)
-        sym = discover(
-            function,
-            x,
-            action,
-            thresholds=replace(thresholds, effect=NO_EFFECT),
-            held_out=None if held is None else torch.cat([*held]),
-            run=Run(groups=run.groups, seed=seed),
-            about=(),
-            controls="random",
-        )
-        settings = sym.settings | {"question": question} | facts
-        if isinstance(function, Surface) and function.thickness:
-            sym = _warned(
-                sym, Diagnosis.DATA_THICK_SURFACE(percent=percent_digits(function.thickness))
-            )
-        return replace(sym, model=subject, settings=settings)
     classes = as_classes(labels)
+    if question == "density":
+        return _density(
+            batches,
+            action,
+            functions=functions,
+            classes=classes,
+            held=held,
+            elements=elements,
+            thresholds=thresholds,
+            run=run,
+        )
+    _check_model_free(question, functions=functions, labels=labels, elements=elements)
+    x = _together(batches, action)
+    sym = discover_level(
+        level_function(question, x, action, classes=classes, seed=run.seed),
+        x,
+        question=question,
+        thresholds=thresholds,
+        held_out=None if held is None else torch.cat([*held]),
+        run=Run(groups=run.groups, seed=run.seed),
+    )
+    if question == "discriminator" and sym.nullity:
+        density = _density(
+            batches, sym.action.restrict(sym.coefficients), classes=classes, held=held, run=run
+        )
+        _check_agreement(sym, density)
+    return sym
+
+
+def _density(
+    batches: Batches,
+    action: Action,
+    *,
+    classes: Classes,
+    held: Batches | None,
+    run: Run,
+    functions: Any = None,
+    elements: Mapping[str, Any] | None = None,
+    thresholds: Thresholds | None = None,
+) -> Symmetries:
+    """The symmetries of the distribution, by test functions."""
+    seed = run.seed
     with seeded(seed), torch.inference_mode(False), torch.no_grad():
         first = _some(batches)
         action.check(tuple(first.shape[1:]))
@@ -166,7 +169,7 @@ def discover_data(
                 conclude,
                 action,
                 sums,
-                thresholds,
+                thresholds or Thresholds(),
                 functions=classes.in_words(chosen.name),
                 shape=tuple(first.shape[1:]),
                 seed=seed,
@@ -186,6 +189,23 @@ def discover_data(
     return replace(sym, distribution=replace(sym.distribution, moved=tests))
 
 
+def _check_agreement(sym: Symmetries, density: Symmetries) -> None:
+    """Raise `ArgumentError` if test functions reject what the discriminator found: it then has not learned what breaks it."""
+    tests, doubts = density.distribution, [one.diagnosis for one in density.decision.warnings]
+    clustered = Diagnosis.DATA_CLUSTERED in doubts
+    if tests is None or (tests.found == sym.nullity and not clustered):
+        return
+    why = (
+        "the samples lie in tight clusters"
+        if clustered
+        else f"test functions reject it (p = {tests.next_p:.1g})"
+    )
+    raise ArgumentError(
+        f"the discriminator hardly changes under {', '.join(sym.words) or sym.name}, but {why}: the network has not learned what tells "
+        "the data apart. Use question='density'."
+    )
+
+
 def _checked_run(run: Run) -> Run:
     """Raise `ArgumentError` for a field that is about models."""
     used, plain = ("seed", "groups", "batch_size", "progress"), Run()
@@ -199,32 +219,14 @@ def _checked_run(run: Run) -> Run:
     return run
 
 
-def _level_function(
-    question: str, x: Float[Tensor, "b ..."], *, seed: int
-) -> tuple[Any, str, dict[str, Any]]:
-    """A function of samples that has the symmetries in question, what it is in words, and how well it fits."""
-    if question == "support":
-        surface = fit_surface(x, seed=seed)
-        facts = {"degree": surface.degree, "distances": surface.distances.tolist()}
-        return surface, "the surface of the data", facts
-    network, accuracy = train_discriminator(x, seed=seed)
-    return network, "the discriminator of the data", {"told_apart": accuracy}
-
-
-def _of_surface(surface: Surface, thresholds: Thresholds) -> Thresholds:
-    """What counts as a symmetry of a surface: as small a defect as the samples' distance from it explains."""
-    largest = max(SURFACE_DEFECT, (SURFACE_FACTOR * surface.thickness) ** 2)
-    return replace(
-        thresholds,
-        threshold=min(thresholds.threshold, largest),
-        strong=min(thresholds.strong, largest),
-    )
-
-
-def _warned(sym: Symmetries, warning: Remark) -> Symmetries:
-    """The result with one more warning."""
-    warnings = (*sym.decision.warnings, warning)
-    return replace(sym, decision=replace(sym.decision, warnings=warnings))
+def _together(batches: Batches, action: Action) -> Float[Tensor, "b ..."]:
+    """All samples at once, checked."""
+    x = torch.cat([*batches])
+    if len(x) < FEWEST_DECIDED:
+        raise ArgumentError(f"the data has {len(x)} samples; at least {FEWEST_DECIDED} are needed.")
+    action.check(tuple(x.shape[1:]))
+    _check_spread(x)
+    return x
 
 
 def _check_spread(x: Float[Tensor, "b ..."]) -> None:
@@ -241,7 +243,7 @@ def _check_spread(x: Float[Tensor, "b ..."]) -> None:
 def _check_model_free(question: str, **given: Any) -> None:
     """Raise `ArgumentError` for arguments that only the test of a distribution has."""
     for name, value in given.items():
-        if value is not None:
+        if value is not None and (name, question) != ("labels", "label"):
             raise ArgumentError(
                 f"{name}= is for question='density', not for question={question!r}. Leave it out."
             )

@@ -36,6 +36,14 @@ DEPENDENT = 0.05
 """Singular value of the normals at a sample, as a share of the largest, below which they are dependent."""
 
 
+NEIGHBOURHOOD, FLATNESS = 6.0, 1.5
+"""Radius of a neighbourhood in multiples of the thickness, and how many times as far samples extend there along the surface, squared
+and per dimension, as across it: 1 in a blob, 2.5 to 6 on spheres and circles of 2 to 4 dimensions."""
+
+MOST_PLACES, MOST_NEIGHBOURS, FEWEST_NEIGHBOURS = 300, 4000, 200
+"""Places at which neighbourhoods are looked at, samples among which neighbours are sought, and pairs of neighbours, at least."""
+
+
 @dataclass(frozen=True, eq=False)
 class Surface:
     r"""Polynomials $F$ with $F = 0$ on the data.
@@ -114,7 +122,40 @@ def fit_surface(x: Float[Tensor, "b ..."], *, seed: int) -> Surface:
             f"data's size away, and {100 * THICKNESS:.2g} % are allowed. The data does not lie on a surface, or there are too few "
             "samples; ask question='density' for the symmetries of its distribution."
         )
-    return Surface(features, coefficients, distances, highest)
+    surface = Surface(features, coefficients, distances, highest)
+    if surface.thickness and _flatness(surface, x[order]) < FLATNESS:
+        raise ArgumentError(
+            f"the samples lie in clusters that are as wide along the nearest surface as across it, {100 * surface.thickness:.2g} % of the "
+            "data's size: polynomials pass through the clusters, but the data does not lie on a surface. Ask question='density' for the "
+            "symmetries of its distribution."
+        )
+    return surface
+
+
+def _flatness(surface: Surface, x: Float[Tensor, "b ..."]) -> float:
+    """How far neighbours are apart along the surface, squared and per dimension, over the same across it.
+
+    Infinite if there are too few neighbours to tell.
+    """
+    flat = x.flatten(1) / surface.features.unit
+    places, others = flat[:MOST_PLACES], flat[:MOST_NEIGHBOURS]
+    gradients = surface.features.gradients(x[:MOST_PLACES])
+    normals = torch.einsum("qk,bkm->bmq", surface.coefficients[:, 1:], gradients)
+    u, sizes, _ = torch.linalg.svd(normals, full_matrices=False)
+    u = u * (sizes > DEPENDENT * sizes[:, :1])[:, None]
+    ranks = (sizes > DEPENDENT * sizes[:, :1]).sum(1)
+    near = torch.cdist(places, others) < NEIGHBOURHOOD * surface.thickness
+    near &= ~torch.eye(len(places), len(others), dtype=torch.bool)
+    one, other = near.nonzero(as_tuple=True)
+    if len(one) < FEWEST_NEIGHBOURS:
+        return math.inf
+    apart = others[other] - places[one]
+    across = torch.einsum("pm,pmq->pq", apart, u[one]).square().sum(1)
+    along = apart.square().sum(1) - across
+    freedom, fixed = (flat.shape[1] - ranks[one]).sum(), ranks[one].sum()
+    if not freedom:
+        return 0.0
+    return float((along.sum() / freedom) / (across.sum() / fixed))
 
 
 @dataclass(frozen=True, eq=False)

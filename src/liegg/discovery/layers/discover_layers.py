@@ -1,7 +1,8 @@
 """Symmetries of every layer of a network, in one pass over the data."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import chain
@@ -33,6 +34,7 @@ from liegg.discovery.structured import Inputs, with_inputs
 from liegg.inputs.batches import Data
 from liegg.inputs.model import Model, arithmetic_note
 from liegg.inputs.output_field import Field
+from liegg.inputs.own_gradient import takes_gradient
 from liegg.inputs.probe import probe
 from liegg.polarization.output_fit import fitted_output_action
 from liegg.polarization.output_sketch import Outputs
@@ -153,8 +155,9 @@ def _analyse_layers(model: nn.Module, request: Request, selection: Selection) ->
         first = head[1]
         request = replace(request, run=replace(request.run, batch_size=batches.size))
         network = network_of(cast(nn.Module, function.function), function.name)
-        network = with_arithmetic(network, first)
-        chosen, plan, notes = _plan_layers(network, first, request, selection)
+        with _explain_own_gradient(function, first):
+            network = with_arithmetic(network, first)
+            chosen, plan, notes = _plan_layers(network, first, request, selection)
         problems: dict[str, dict[Problem, PassSums]] = {}
         if plan.tangents.layers:
             problems = stream_layers(plan, chain([head], rest), progress=request.run.progress)
@@ -182,6 +185,21 @@ def _analyse_layers(model: nn.Module, request: Request, selection: Selection) ->
         samples=samples,
         notes=every_note,
     )
+
+
+@contextmanager
+def _explain_own_gradient(function: Model, first: Float[Tensor, "b ..."]) -> Iterator[None]:
+    """Say what to do if a model fails because it takes a gradient of its own, through which no tangents are followed."""
+    try:
+        yield
+    except ModelError as error:
+        if not takes_gradient(function.function, first[:1]):
+            raise
+        raise ModelError(
+            f"{function.name} takes a gradient of its own, through which its layers cannot be followed. Pass the module "
+            "that it differentiates, for example discover_layers(model.energy, ...); the complete model is analysed by "
+            "liegg.discover."
+        ) from error
 
 
 def _plan_layers(

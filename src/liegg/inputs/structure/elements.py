@@ -252,8 +252,14 @@ def _kind(
                 "of the graph of every node."
             )
         if complete:
+            other = next(iter(uneven), None)
+            lengths = (
+                ""
+                if other is None
+                else f" ({len(leaf)} entries along the first axis of {path!r}, {len(found[other])} of {other!r})"
+            )
             raise ShapeError(
-                f"the data is one sample: {describe(tree)}, without a vector 'batch'. Pass a list of samples, or "
+                f"the data is one sample: {describe(tree)}{lengths}, without a vector 'batch'. Pass a list of samples, or "
                 "several graphs joined with 'batch', the number of the graph of every node."
             )
         return "sample"

@@ -126,7 +126,8 @@ def _row(answer: Answer, told: Told | None, top: float) -> dict[str, Any]:
     if told is None:
         return row
     changed = answer.changed or percentage(told.value)
-    row |= {"changed": changed, "random": percentage(told.random)}
+    random = percentage(told.random) if told.random < math.inf else "undefined"
+    row |= {"changed": changed, "random": random}
     bar = {"value": _across(told.value, top), "random": _across(told.random, top), "ends": None}
     if told.low is not None and told.high is not None:
         row["interval"] = f"{percent_digits(told.low)} to {percentage(told.high)}"

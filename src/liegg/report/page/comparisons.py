@@ -38,6 +38,10 @@ MODEL_GLOSSARY = (
         "(equivariance). so(3) is the name of all rotations in three dimensions; other names are of that kind.",
     ),
     DEFECT_WORDS,
+    (
+        "spread",
+        "standard deviation: of the outputs over the samples, or of the samples about their mean.",
+    ),
 )
 
 

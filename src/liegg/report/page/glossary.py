@@ -6,6 +6,7 @@ GLOSSARY_TERMS = {
     "along with the sample, as forces rotate with a molecule.",
     "symmetry": "A motion that leaves the output unchanged, or nearly so.",
     "predictions changed": "Share of samples for which the model predicts another class after the motion than before.",
+    "classes, logits": "A classifier has one output per class, its logit; the class with the largest one is predicted.",
     "spread": "Standard deviation: of the outputs over the samples, or of the samples about their mean.",
     "change of the output": "Root mean square change of the output, in per cent of its spread: 0 % if nothing changes, about "
     "140 % if the output after the motion has nothing to do with that before it.",
@@ -17,10 +18,11 @@ GLOSSARY_TERMS = {
     "interval": "Where the value would lie with other samples of the same kind, in 95 of 100 cases unless stated otherwise.",
     "bootstrap, blocks": "How intervals are made: the samples are assigned to blocks, and the analysis is repeated on blocks drawn "
     "again and again.",
-    "rank test, p": "The share of models like the re-initialised ones that would do as well by chance; small values are clear.",
+    "rank test, p": "How often chance alone would do as well, for example a re-initialised model; small values are clear.",
     "candidate": "A motion among which symmetries were searched. All mixtures of candidates are candidates too.",
     "direction": "A mixture of the candidates. The analysis sorts directions from the most to the least invariant.",
     "generator": "The velocity of a motion at its start: how fast, and where to, each point begins to move. It is a matrix A.",
+    "vector field, ∂": "The same as a formula: x ∂y says that a point moves along y, as fast as its x is large.",
     "exp(tA), t": "The motion that a generator A makes when it is followed for the time t. For a rotation, t is the angle.",
     "defect δ²": "How much the output changes along a direction, compared with an average direction that moves the samples as "
     "far: 0 for an exact symmetry, 1 for an average direction. It is about very small motions.",
@@ -32,8 +34,8 @@ GLOSSARY_TERMS = {
     "nearest candidate, weak candidate": "Where no symmetry was found: the directions that change the output least.",
     "nonlinearity": "How far the model is from a linear function on these samples. A linear function has symmetries of its own, "
     "which say little about what was learned.",
-    "shear, elliptic rotation": "A shear slides layers along each other, as cards in a deck. An elliptic rotation moves points "
-    "along ellipses instead of circles.",
+    "shear, squeeze, elliptic rotation": "A shear slides layers along each other, as cards in a deck. A squeeze stretches along "
+    "one axis and shrinks along another. An elliptic rotation moves points along ellipses instead of circles.",
     "levels": "Groups of directions with similar defects, where symmetries hold more and less well.",
     "undecided": "The samples do not tell: there are too few, or the model's numbers are too coarse.",
     "noise, rounding, floor": "Differences that come from the computer's arithmetic. A defect below the floor cannot be told "
@@ -57,7 +59,7 @@ GLOSSARY_TERMS = {
     "signature counts its positive and negative squares.",
     "boost, Lorentz, hyperbolic": "Motions that mix space and time as moving observers do; points follow hyperbolas.",
     "dimension": "Number of independent directions.",
-    "tolerance": "The angle by which the generators may differ from a named algebra, given their errors.",
+    "tolerance": "The angle by which the generators may differ from a named algebra, given their errors (uncertainty).",
     "finite transformation": "A motion of real size, tried on samples, not only its beginning.",
     "one-parameter group": "All motions exp(tA) of one generator.",
     "curvature, resampling": "Curvature: how fast the change of the output grows at first. Resampling: what interpolation between "
@@ -66,6 +68,9 @@ GLOSSARY_TERMS = {
     "displacement": "How far a motion moves the samples: the root mean square over all their numbers.",
     "output change r": "Mean squared change of the output over its variance: the square of the change of the output.",
     "control": "The same computation where no symmetry is expected, for comparison.",
+    "distribution, test functions": "The distribution says how often samples lie where. Test functions are fixed waves (random "
+    "Fourier features); a motion that changes the mean of one changes the distribution.",
+    "scale-free": "The same if inputs or outputs are measured in other units.",
     "rows": "Equations for the generators: one for each sample and output.",
 }
 """Every term with its explanation, in the order of the page."""

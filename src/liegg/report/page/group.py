@@ -32,6 +32,23 @@ GROUP_GLOSSARY = (
         "how much the output changes, relative to how much it differs between samples: 0 for a symmetry, about 1.4 for "
         "taking another sample.",
     ),
+    (
+        "group, order",
+        "a group holds, with two elements, also one after the other. Its order is the number of its elements; the order of an "
+        "element is how often it is applied until every sample is back. Names such as O_h (all symmetries of a cube), Z₂, D₄ or "
+        "S₃ say how the elements combine.",
+    ),
+    (
+        "cycles, inversion, rotoreflection, reversal",
+        "a cycle exchanges coordinates in turn; the inversion changes the sign of all, a reversal of a subspace that of some "
+        "directions; a rotoreflection is a rotation with a reflection in the plane at right angles to its axis.",
+    ),
+    (
+        "multiplication table, conjugacy class, orbit",
+        "the table says which element two of them make, one after the other; elements of one conjugacy class do the same in "
+        "another orientation; the orbit of a point is everywhere that the elements take it.",
+    ),
+    ("held-out samples", "samples that the search did not use, kept to judge what it found."),
     ("random", "the effect of random maps that move the samples as far."),
     (
         "component",

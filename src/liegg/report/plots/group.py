@@ -183,7 +183,7 @@ def flat_orbit(
 
 
 def _principal_plane(points: Float[np.ndarray, "m n"]) -> Float[np.ndarray, "n 2"]:
-    """The plane in which points spread most, turned a little so that axes of symmetry do not hide points."""
+    """The plane in which points spread most, rotated slightly so that axes of symmetry do not hide points."""
     _, _, right = np.linalg.svd(points - points.mean(0), full_matrices=True)
     third = right[2] if len(right) > 2 else 0.0
     return np.stack([right[0] + 0.25 * third, right[1] + 0.15 * third], 1)

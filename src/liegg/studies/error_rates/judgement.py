@@ -109,7 +109,7 @@ COUNTING_RULES: dict[str, Callable[[Evidence], int]] = {
 
 
 def evidence(sym: Symmetries) -> Evidence:
-    """What the other rules may look at: the numbers as they were measured, also where liegg holds them for mere rounding."""
+    """Evidence for the other rules: the measured numbers, including those that liegg attributes to rounding."""
     values, sums = sym.defects, sym.accumulated
     if sums.solution.sensitivity == 0:  # liegg has put zeros in the place of the measured values
         values = defects(

@@ -148,7 +148,7 @@ def _wrong_name(trap: Trap, claim: Claim, truth: Measured, thresholds: Threshold
 
 
 def classify(trap: Trap, sym: Symmetries, truth: Measured) -> dict[str, Any]:
-    """The verdict about a verdict, and every false claim.
+    """Judgement of a verdict, and every false claim.
 
     *Right*: nothing false is claimed and nothing is missed. *Honest*: wrong, or nothing, but with a
     warning, "undecided", or a range that contains the truth. *Missed*: fewer than there are, and
@@ -265,7 +265,7 @@ def judge_trap(trap: Trap, *, outputs: AskedOutputs = "each") -> dict[str, Any]:
 
 
 def _reported(sym: Symmetries, truth: Measured) -> dict[str, Any]:
-    """What the result says."""
+    """The reported result."""
     decision, name, ends = sym.decision, sym.identification, _range(sym)
     return {
         "expected": len(truth.algebra),

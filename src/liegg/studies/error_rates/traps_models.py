@@ -210,16 +210,16 @@ def rectifiers(generator: torch.Generator, index: int) -> Trap:
 
 
 def trained(
-    inner: Function, x: Tensor, generator: torch.Generator, *, steps: int = 400, width: int = 32
+    inner: Function, x: Tensor, generator: torch.Generator, *, steps: int = 400
 ) -> torch.nn.Module:
     """A network with one output trained on values of a function by Adam, with complete batches."""
     torch.manual_seed(int(torch.randint(2**31, (), generator=generator)))
     network = torch.nn.Sequential(
-        torch.nn.Linear(x.shape[1], width),
+        torch.nn.Linear(x.shape[1], 32),
         torch.nn.Tanh(),
-        torch.nn.Linear(width, width),
+        torch.nn.Linear(32, 32),
         torch.nn.Tanh(),
-        torch.nn.Linear(width, 1),
+        torch.nn.Linear(32, 1),
     ).double()
     y = inner(x).detach().reshape(len(x), -1)[:, :1]
     y = (y - y.mean()) / y.std()

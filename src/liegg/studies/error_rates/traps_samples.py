@@ -45,7 +45,7 @@ def idle(generator: torch.Generator, index: int) -> Trap:
 
 
 def corners(generator: torch.Generator, index: int) -> Trap:
-    """Binary samples: the same few corners of a cube again and again."""
+    """Binary samples: a few corners of a cube, each repeated many times."""
     n, samples = pick((2, 3, 4), generator), pick((100, 300, 1000), generator)
     inner = nonlinear_function(n, 1, generator)
     data = torch.randint(2, (samples, n), generator=generator).double()

@@ -224,7 +224,7 @@ def test_the_effect_of_the_only_faulty_layer_is_the_error_of_the_network():
     found = liegg.layer_errors(model, images(), PERIODIC, "shift", size=2)
     assert [layer.name for layer in found.worst] == ["2"]
     assert found["2"].effect == pytest.approx(found.output, rel=1e-9)
-    assert "added by 2 (padding, 100 %" in found.sentence
+    assert "2 (padding, 100 %" in found.sentence
     plain = liegg.layer_errors(model, images(), PERIODIC, "shift", size=2, effects=False)
     assert math.isnan(plain["2"].effect)
     assert plain["2"].weight == plain["2"].added == found["2"].added
