@@ -47,16 +47,17 @@ def of_vectors(seeds: tuple[int, ...], samples: int) -> list[dict[str, Any]]:
         network, _, error = o5.train(samples, seed)
         found = liegg.discover_group(
             network,
-            o5.held_out(seed, HELD_OUT),
+            o5.held_out(seed)[:HELD_OUT],
             liegg.Linear(5, copies=2),
             run=liegg.Run(seed=seed),
         )
         mirror = torch.diag(torch.tensor([-1.0, 1.0, 1.0, 1.0, 1.0]))
-        x = o5.held_out(seed, 10 * HELD_OUT)
+        x = o5.held_out(seed)
         with torch.no_grad():
             y = network(x)
             effects = [
-                float((network((x.unflatten(1, (2, 5)) @ h).flatten(1)) - y).std() / y.std())
+                float((network((x.unflatten(1, (2, 5)) @ h).flatten(1)) - y).square().mean().sqrt())
+                / float(y.std())
                 for h in (-torch.eye(5), mirror)
             ]
         names = {"inversion_effect": effects[0], "reflection_effect": effects[1]}

@@ -595,6 +595,30 @@ def question_quotes() -> dict[str, list[str]]:
     return {"docs/questions.md": lines}
 
 
+def group_quotes() -> dict[str, list[str]]:
+    """Finite groups: known answers, networks without symmetry, convolutional networks."""
+    stored = RESULTS["groups"]
+    known, other, inside = (stored[name] for name in ("known", "asymmetric", "intervals"))
+    texts = [
+        f"{sum(row['right'] for row in known)} of {len(known)} are right",
+        f"at most {max(row['seconds'] for row in known):.1f} s each",
+        f"{stored['seeds']['right']} of {stored['seeds']['runs']} have the right order",
+        f"Of {other['networks']} networks without symmetry {other['with_false_elements']} get a finite element",
+        f"at most {100 * other['at_most']:.2f} %",
+        f"tried is {other['smallest_defect']:.3f}",
+        f"{inside['cover']} of {inside['intervals']} contain the effect",
+    ]
+    texts += [f"{r['part']:g} ({grade})" for r in stored["learned"][1:] for grade in r["grades"]]
+    texts.append(f"from {min(r['part'] for r in stored['learned'] if r['order'] == 1):g} on")
+    for row in stored["grids"]:
+        loss = "–" if row["interpolation"] is None else f"{row['interpolation']:.2f}"
+        texts.append(
+            f"| {row['network']} | {row['images']} | {row['group']} | {power(row['effect_90'])} | "
+            f"{row['effect_45']:.2f} | {loss} |"
+        )
+    return {"docs/benchmarks.md": texts}
+
+
 QUOTES: dict[str, list[str]] = {}
 for part in (
     question_quotes(),
@@ -613,6 +637,7 @@ for part in (
     paper_quotes(),
     peer_quotes(),
     claim_quotes(),
+    group_quotes(),
 ):
     for name, texts in part.items():
         QUOTES.setdefault(name, []).extend(texts)
