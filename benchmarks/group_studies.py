@@ -94,6 +94,7 @@ def of_digits(seeds: tuple[int, ...], *, quick: bool) -> list[dict[str, Any]]:
                 trained.stack.network(place),
                 test,
                 liegg.Image("linear", shape=(28, 28)),
+                target="classes",
                 run=liegg.Run(seed=member.seed),
             )
             grid = [one for one in (*found.elements[1:], *found.rejected) if one.kinds == ("grid",)]

@@ -619,6 +619,42 @@ def group_quotes() -> dict[str, list[str]]:
     return {"docs/benchmarks.md": texts}
 
 
+def span(values: list[float], digits: int = 2) -> str:
+    """The smallest and the largest of some values."""
+    return f"{min(values):.{digits}f} to {max(values):.{digits}f}"
+
+
+def group_study_quotes() -> dict[str, list[str]]:
+    """Finite elements of the networks of the studies."""
+    stored = RESULTS["group-studies"]
+    vectors, digits = stored["o5"], stored["rotmnist"]
+    assert {(one["group"], *one["grades"]) for one in vectors} == {("O(5)", "approximate")}
+    assert {one["group"] for one in digits} == {"trivial"}
+    rows = []
+    for name in ("shallow", "deep"):
+        networks = [one for one in digits if one["network"] == name]
+        cells = []
+        for grade, turns in (("weak", True), ("none", False)):
+            grid = [one for network in networks for one in network["grid"]]
+            some = [one for one in grid if one["element"].startswith("rotation") is turns]
+            assert {one["grade"] for one in some} == {grade}
+            changed = [100 * one["changed"] for one in some]
+            cells += [
+                span([one["effect"] for one in some]),
+                f"{min(changed):.0f} % to {max(changed):.0f} %",
+            ]
+        half = [a["effect"] for n in networks for a in n["angles"] if a["degrees"] == 45]
+        rows.append(f"| {name} | {' | '.join([*cells, span(half)])} |")
+    losses = [float(re.findall(r"\d\.\d+", one["notes"][0])[0]) for one in digits]
+    return {
+        "docs/o5.md": [
+            f"outputs by {span([one['inversion_effect'] for one in vectors], 3)} of the spread",
+            f"one axis by {span([one['reflection_effect'] for one in vectors], 3)}",
+        ],
+        "docs/rotmnist.md": [*rows, f"output by {span(losses)} of its spread"],
+    }
+
+
 QUOTES: dict[str, list[str]] = {}
 for part in (
     question_quotes(),
@@ -638,6 +674,7 @@ for part in (
     peer_quotes(),
     claim_quotes(),
     group_quotes(),
+    group_study_quotes(),
 ):
     for name, texts in part.items():
         QUOTES.setdefault(name, []).extend(texts)

@@ -100,6 +100,20 @@ def test_the_elements_are_the_symmetries_with_their_evidence():
     assert not refuted.counted
 
 
+def test_the_task_decides_whether_predictions_are_compared():
+    model = lambda x: torch.stack([x[:, 0] + x[:, 1] ** 2, x[:, 1] ** 2 + 1], 1)  # noqa: E731
+    x = normal(200, 2)
+    classes, values = (
+        liegg.discover_group(model, x, liegg.Linear(2), target=task, starts=0)
+        for task in ("classes", "values")
+    )
+    flip = next(one for one in classes.rejected if one.words == "reflection x₁ → −x₁")
+    before = x[1::2, 0] > 1
+    after = -x[1::2, 0] > 1
+    assert flip.changed == pytest.approx(float((before != after).double().mean()))
+    assert all(one.changed is None for one in values.rejected)
+
+
 @pytest.mark.slow
 def test_parity_of_a_network_is_found_by_structured_starts_alone():
     pair = torch.stack([torch.eye(3), -torch.eye(3)]).double()

@@ -119,7 +119,8 @@ def discover_group(
             f"starts={starts}: expected a number from 0 to {MOST_STARTS}, for example starts={RANDOM_STARTS}."
         )
     thresholds = thresholds or Thresholds()
-    part = asked_part(output, split_task(target)[1], equivariance=output_action is not None)
+    task, named = split_task(target)
+    part = asked_part(output, named, equivariance=output_action is not None)
     if continuous is not None and not continuous.action.same_motions(action):
         raise ArgumentError(
             f"continuous is a result for {continuous.action!r}; expected one for {action!r}. Leave it out, or pass the action of "
@@ -144,7 +145,13 @@ def discover_group(
         eval_view(model) as function,
     ):
         searched, judged = read(
-            function, data, held_out, part=part, action=action, output_action=output_action
+            function,
+            data,
+            held_out,
+            part=part,
+            action=action,
+            output_action=output_action,
+            classes=None if task == "auto" else task == "classes",
         )
         setting = Setting(
             searched,
