@@ -181,18 +181,71 @@ def near(x: Tensor) -> Tensor:
     return (-(x[:, :, None] - x[:, None]).square().sum(-1)).exp().flatten(1)
 
 
+def lorentz_cases() -> list[Case]:
+    """Functions of four Lorentz vectors, by which of parity and time reversal they keep.
+
+    The determinant of the vectors changes sign under either. The direction of time of a time-like vector changes under time
+    reversal alone.
+    """
+    x, action = normal(500, 4, 4), liegg.Linear(4, copies=4)
+    metric = torch.tensor([1.0, -1.0, -1.0, -1.0], dtype=torch.float64)
+    weights = normal(16, seed=1)
+
+    def products(x: Tensor) -> Tensor:
+        return (0.3 * (x * metric) @ x.mT).flatten(1).tanh() @ weights
+
+    def volume(x: Tensor) -> Tensor:
+        return (0.2 * torch.linalg.det(x)).tanh()
+
+    def direction(x: Tensor) -> Tensor:
+        first = x[:, 0]
+        square = (first * first @ metric).clamp_min(0)
+        return first[:, 0].sign() * square.square().tanh()
+
+    return [
+        Case("Lorentz, parity and time reversal", products, x, action, "O(1,3)", 4),
+        Case(
+            "Lorentz, parity",
+            lambda x: products(x) + direction(x),
+            x,
+            action,
+            "SO⁺(1,3) with parity",
+            2,
+        ),
+        Case(
+            "Lorentz, time reversal",
+            lambda x: products(x) + direction(x) * volume(x),
+            x,
+            action,
+            "SO⁺(1,3) with time reversal",
+            2,
+        ),
+        Case(
+            "Lorentz, both together only",
+            lambda x: products(x) + volume(x),
+            x,
+            action,
+            "SO(1,3)",
+            2,
+        ),
+        Case(
+            "Lorentz, neither",
+            lambda x: products(x) + direction(x) + volume(x),
+            x,
+            action,
+            "SO⁺(1,3)",
+            1,
+        ),
+    ]
+
+
 def continuous_cases() -> list[Case]:
     """Continuous groups with and without reflections."""
-    x, four, five = normal(500, 4, 3), normal(500, 2, 4), normal(500, 2, 5)
+    x, five = normal(500, 4, 3), normal(500, 2, 5)
     weights = normal(16, seed=1)
-    metric = torch.tensor([1.0, -1.0, -1.0, -1.0], dtype=torch.float64)
 
     def volume(x: Tensor) -> Tensor:
         return torch.linalg.det(x[:, :3])
-
-    def lorentz(x: Tensor) -> Tensor:
-        pairs = ((0, 0), (0, 1), (1, 1))
-        return torch.stack([(x[:, i] * x[:, j]) @ metric for i, j in pairs], 1).mul(0.3).tanh()
 
     def paper(x: Tensor) -> Tensor:
         one, other = x[:, 0].norm(dim=1), x[:, 1].norm(dim=1)
@@ -219,6 +272,6 @@ def continuous_cases() -> list[Case]:
             1,
         ),
         Case("sum over distances", lambda x: near(x).sum(1), x, affine, "E(3) × S₄", 2),
-        Case("Lorentz products", lorentz, four, liegg.Linear(4, copies=2), "O(1,3)", 4),
+        *lorentz_cases(),
         Case("the paper's function", paper, five, liegg.Linear(5, copies=2), "O(5)", 2),
     ]

@@ -6,8 +6,10 @@
 | seeds | how often, over other samples and starts? |
 | asymmetric | how often does a network without symmetry get a finite element? |
 | intervals | how often does the interval of an effect contain its value on 20 000 other samples? |
+| learned | which part of a network may be asymmetric before its rotations are no longer counted? |
+| grids | are the elements of the grid exact, and rotations by 45° approximate, for convolutional networks that rotate their filters? |
 
-python benchmarks/groups.py               everything, about ten minutes on one core
+python benchmarks/groups.py               everything, about twenty minutes on one core
 python benchmarks/groups.py --only seeds  the other parts stay as they are stored
 python benchmarks/groups.py --quick       a few cases of each part, to a file of your choice
 """
@@ -32,6 +34,7 @@ from group_cases import (
     slot_cases,
     symmetrised,
 )
+from group_images import IMAGE_SIDE, blobs, steerable
 from liegg.results.group_symmetries import GroupElement
 from liegg.studies.provenance import write_json
 from result_files import options, store
@@ -39,7 +42,7 @@ from result_files import options, store
 NETWORKS = 160
 """Networks without symmetry."""
 
-PARTS = ("known", "seeds", "asymmetric", "intervals", "learned")
+PARTS = ("known", "seeds", "asymmetric", "intervals", "learned", "grids")
 """What is measured."""
 
 ACTIVATIONS = (nn.Tanh, nn.ReLU, nn.SiLU)
@@ -152,6 +155,41 @@ def learned(base_seed: int = 0) -> list[dict[str, Any]]:
     return rows
 
 
+def grids(count: int) -> list[dict[str, Any]]:
+    """Networks that rotate their filters, on smooth images and on noise.
+
+    `without_interpolation` is the effect of a rotation by 45° of the blobs themselves.
+    """
+    rows = []
+    for fold, mirrors in ((4, False), (4, True), (8, False)):
+        model = steerable(fold, mirrors=mirrors)
+        with torch.no_grad():
+            y, turned = model(blobs(count)), model(blobs(count, degrees=45.0))
+        spread = (y - y.mean(0)).square().sum(1).mean()
+        for kind, x in (("smooth", blobs(count)), ("noise", normal(count, 1, *[IMAGE_SIDE] * 2))):
+            found = liegg.discover_group(model, x, liegg.Image())
+            effects = {angle.degrees: angle.effect for angle in found.angles}
+            loss = [n for n in found.notes if n.diagnosis.name == "GROUP_INTERPOLATION"]
+            rows.append(
+                {
+                    "network": f"{'CD'[mirrors]}{fold}",
+                    "images": kind,
+                    "group": found.name,
+                    "grades": sorted({one.grade for one in found.elements[1:]}),
+                    "kept": None if found.kept_rotations is None else found.kept_rotations[0],
+                    "effect_22.5": effects[22.5],
+                    "effect_45": effects[45.0],
+                    "effect_90": effects[90.0],
+                    "interpolation": loss[0].values["loss"] if loss else None,
+                    "says": found.sentence,
+                }
+            )
+            if kind == "smooth":
+                change = (turned - y).square().sum(1).mean()
+                rows[-1]["without_interpolation"] = math.sqrt(float(change / spread))
+    return rows
+
+
 def main() -> None:
     """Run the parts and store them."""
     parser = options(__doc__, "groups.json", quick="few cases of each kind")
@@ -168,6 +206,7 @@ def main() -> None:
         "asymmetric": lambda: asymmetric(2 if quick else NETWORKS),
         "intervals": lambda: intervals(1 if quick else 30),
         "learned": learned,
+        "grids": lambda: grids(40 if quick else 160),
     }
     result = json.loads(given.out.read_text()) if given.only else {}
     for name, part in parts.items():

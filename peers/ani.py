@@ -1,4 +1,4 @@
-"""ANI-1ccx, a potential of eight networks with its published weights: its energy has se(3), and its forces turn with the atoms.
+"""ANI-1ccx, a potential of eight networks with its published weights: its energy has E(3) and permutes like atoms, its forces turn.
 
 Runs in an environment of its own (`make peer-ani`), because the weights are in torchani 2.0 only. Stores results/ani.json.
 """
@@ -66,6 +66,24 @@ POSITIONS = {1: liegg.Affine(3)}
 
 RIGID = 6
 
+MIRROR = torch.diag(torch.tensor([1.0, 1.0, -1.0], dtype=torch.float64))
+
+CONFORMATIONS = 64
+"""Conformations of each molecule that are searched on, and as many that are judged on."""
+
+
+class Energy(nn.Module):
+    """Energy of one molecule, from the places of its atoms."""
+
+    def __init__(self, potential: nn.Module, numbers: tuple[int, ...]) -> None:
+        super().__init__()
+        self.potential = potential
+        self.register_buffer("numbers", torch.tensor(numbers))
+
+    def forward(self, places: Tensor) -> Tensor:
+        """Energies `[b]` in hartree of molecules `[b, atoms, 3]`."""
+        return self.potential((self.numbers.expand(len(places), -1), places)).energies
+
 
 class Forces(nn.Module):
     """Minus the gradient of the energy, one vector per atom."""
@@ -97,6 +115,40 @@ def conformations(each: int, seed: int) -> list[tuple[Tensor, Tensor]]:
     return samples
 
 
+def displaced(molecule: str, count: int, seed: int) -> Tensor:
+    """One molecule `[count, atoms, 3]` with its atoms displaced a little."""
+    draw = torch.Generator().manual_seed(seed)
+    places = torch.tensor(MOLECULES[molecule][1], dtype=torch.float64)
+    return places + NOISE * torch.randn(count, *places.shape, generator=draw, dtype=torch.float64)
+
+
+def group_of(potential: nn.Module, molecule: str, count: int) -> dict[str, Any]:
+    """The complete group of the energy of one molecule, and what a mirror changes, as JSON values."""
+    model = Energy(potential, MOLECULES[molecule][0])
+    x, held_out = displaced(molecule, count, 0), displaced(molecule, count, 1)
+    start = time.perf_counter()
+    found = liegg.discover_group(
+        model, x, liegg.Affine(3, copies=x.shape[1]), held_out=held_out, starts=0
+    )
+    print(found)
+    with torch.no_grad():
+        energies = model(held_out)
+        change = (model(held_out @ MIRROR) - energies).square().mean().sqrt()
+    return {
+        "name": found.name,
+        "order": found.order,
+        "says": str(found.sentence),
+        "samples": count,
+        "mirror_over_spread": float(change / energies.std()),
+        "largest_effect": max(
+            one.effect for one in (*found.elements[1:], *found.permutations, *found.not_testable)
+        ),
+        "not_testable": [one.words for one in found.not_testable],
+        "notes": list(found.notes),
+        "seconds": time.perf_counter() - start,
+    }
+
+
 def described(sym: liegg.Symmetries, seconds: float) -> dict[str, Any]:
     """What was found, as JSON values."""
     return {
@@ -120,6 +172,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("results"))
     parser.add_argument("--each", type=int, default=12, help="conformations of every molecule")
+    parser.add_argument(
+        "--conformations", type=int, default=CONFORMATIONS, help="of every molecule, for its group"
+    )
     chosen = parser.parse_args()
     begin = time.perf_counter()
     with warnings.catch_warnings():
@@ -149,6 +204,9 @@ def main() -> None:
     turns = forces.output_generators.flatten(1).norm(dim=1) > 1e-6
     found["forces"] = described(forces, time.perf_counter() - start) | {
         "output_name": liegg.identify(forces.output_generators[turns]).name
+    }
+    found["groups"] = {
+        molecule: group_of(potential, molecule, chosen.conformations) for molecule in MOLECULES
     }
     record = provenance("make peer-ani", seconds=time.perf_counter() - begin)
     record["versions"] |= {"torchani": version("torchani")}

@@ -595,6 +595,66 @@ def question_quotes() -> dict[str, list[str]]:
     return {"docs/questions.md": lines}
 
 
+def group_quotes() -> dict[str, list[str]]:
+    """Finite groups: known answers, networks without symmetry, convolutional networks."""
+    stored = RESULTS["groups"]
+    known, other, inside = (stored[name] for name in ("known", "asymmetric", "intervals"))
+    texts = [
+        f"{sum(row['right'] for row in known)} of {len(known)} are right",
+        f"at most {max(row['seconds'] for row in known):.1f} s each",
+        f"{stored['seeds']['right']} of {stored['seeds']['runs']} have the right order",
+        f"Of {other['networks']} networks without symmetry {other['with_false_elements']} get a finite element",
+        f"at most {100 * other['at_most']:.2f} %",
+        f"tried is {other['smallest_defect']:.3f}",
+        f"{inside['cover']} of {inside['intervals']} contain the effect",
+    ]
+    texts += [f"{r['part']:g} ({grade})" for r in stored["learned"][1:] for grade in r["grades"]]
+    texts.append(f"from {min(r['part'] for r in stored['learned'] if r['order'] == 1):g} on")
+    for row in stored["grids"]:
+        loss = "–" if row["interpolation"] is None else f"{row['interpolation']:.2f}"
+        texts.append(
+            f"| {row['network']} | {row['images']} | {row['group']} | {power(row['effect_90'])} | "
+            f"{row['effect_45']:.2f} | {loss} |"
+        )
+    return {"docs/benchmarks.md": texts}
+
+
+def span(values: list[float], digits: int = 2) -> str:
+    """The smallest and the largest of some values."""
+    return f"{min(values):.{digits}f} to {max(values):.{digits}f}"
+
+
+def group_study_quotes() -> dict[str, list[str]]:
+    """Finite elements of the networks of the studies."""
+    stored = RESULTS["group-studies"]
+    vectors, digits = stored["o5"], stored["rotmnist"]
+    assert {(one["group"], *one["grades"]) for one in vectors} == {("O(5)", "approximate")}
+    assert {one["group"] for one in digits} == {"trivial"}
+    rows = []
+    for name in ("shallow", "deep"):
+        networks = [one for one in digits if one["network"] == name]
+        cells = []
+        for grade, turns in (("weak", True), ("none", False)):
+            grid = [one for network in networks for one in network["grid"]]
+            some = [one for one in grid if one["element"].startswith("rotation") is turns]
+            assert {one["grade"] for one in some} == {grade}
+            changed = [100 * one["changed"] for one in some]
+            cells += [
+                span([one["effect"] for one in some]),
+                f"{min(changed):.0f} % to {max(changed):.0f} %",
+            ]
+        half = [a["effect"] for n in networks for a in n["angles"] if a["degrees"] == 45]
+        rows.append(f"| {name} | {' | '.join([*cells, span(half)])} |")
+    losses = [float(re.findall(r"\d\.\d+", one["notes"][0])[0]) for one in digits]
+    return {
+        "docs/o5.md": [
+            f"outputs by {span([one['inversion_effect'] for one in vectors], 3)} of the spread",
+            f"one axis by {span([one['reflection_effect'] for one in vectors], 3)}",
+        ],
+        "docs/rotmnist.md": [*rows, f"output by {span(losses)} of its spread"],
+    }
+
+
 QUOTES: dict[str, list[str]] = {}
 for part in (
     question_quotes(),
@@ -613,6 +673,8 @@ for part in (
     paper_quotes(),
     peer_quotes(),
     claim_quotes(),
+    group_quotes(),
+    group_study_quotes(),
 ):
     for name, texts in part.items():
         QUOTES.setdefault(name, []).extend(texts)

@@ -422,6 +422,16 @@ class Diagnosis(Enum):
         "the continuous symmetries hold to first order at the samples, but finite motions change the output by {effect:.2g} of its "
         "spread: they are not part of the group, and only structured elements were tried. Is continuous= the result of this model?",
     )
+    GROUP_SOME_PERMUTATIONS = (
+        Kind.NOTE,
+        "of the permutations of {slots} slots only swaps, cycles, reversals and exchanges of blocks were tried; there may be "
+        "others",
+    )
+    GROUP_INTERPOLATION = (
+        Kind.NOTE,
+        "interpolation alone changes the output by {loss:.2g} of its spread (these images rotated by 45° and back), so that smaller "
+        "effects of rotations between pixels say nothing. Smoother images lose less",
+    )
     GROUP_IMPLIED = (
         Kind.NOTE,
         "an element ({source}) takes every sample of this shape to where the continuous symmetries take it, so that they imply it",

@@ -1,5 +1,7 @@
 """Whether derivatives hide that exact symmetries are none: a few samples are really moved along them.
 
+`discover_group` moves along them farther, with the same functions; see `discovery/group/local.py`.
+
 The check before the pass sees the first batch and few pairs of samples. An exact symmetry leaves the output as it is for finite
 motions too; a change that the derivative along the motion does not account for (`.detach()`, rounding, a step) refutes it.
 """
@@ -60,16 +62,9 @@ def hidden_along_exact(
     question = Question(function, sym.action, output_action, x)
     if not len(exact) or question.resamples or question.variance <= 0:
         return 0.0
-    drawn = torch.randn(
-        EXACT_MOTIONS, len(exact), generator=torch.Generator().manual_seed(0), dtype=torch.float64
-    )
-    h = drawn @ exact
-    fields = sym.action.tangents(h.to(x.device), x.double()).flatten(2)
-    speeds = fields.square().sum(2).mean(1).sqrt().cpu()
-    h = (EXACT_MOTION * question.spread / speeds.clamp_min(torch.finfo(h.dtype).tiny))[:, None] * h
-    k = None if output_action is None else sym.accumulated.partners(h)
-    found = changes(question, Directions(h.to(x.device), None if k is None else k.to(x.device)))[0]
-    found = found.nan_to_num(posinf=0.0)
+    h = random_motions(question, exact, EXACT_MOTIONS, torch.Generator().manual_seed(0))
+    h = EXACT_MOTION * question.spread * h
+    found = changes_along(question, sym, h).nan_to_num(posinf=0.0)
     moved = float(sym.action.moving(x).double().flatten(1).square().sum(1).mean())
     scale = question.output_square + (function.slope or 0.0) * moved
     rounding = min(MODEL_UNITS * question.eps, LARGEST_ROUNDING)
@@ -79,6 +74,29 @@ def hidden_along_exact(
         return 0.0
     hidden = _unaccounted(question, h[int(found.argmax())].to(x.device), how)
     return largest if hidden > UNACCOUNTED else 0.0
+
+
+def random_motions(
+    question: Question, span: Float[Tensor, "d g"], count: int, generator: torch.Generator
+) -> Float[Tensor, "m g"]:
+    """Random combinations of directions, scaled so that the samples move at unit speed on average."""
+    drawn = torch.randn(count, len(span), generator=generator, dtype=torch.float64)
+    h, x = drawn @ span, question.x
+    fields = question.action.tangents(h.to(x.device), x.double()).flatten(2)
+    speeds = fields.square().sum(2).mean(1).sqrt().cpu()
+    return h / speeds.clamp_min(torch.finfo(h.dtype).tiny)[:, None]
+
+
+def changes_along(
+    question: Question, sym: Symmetries, h: Float[Tensor, "m g"]
+) -> Float[Tensor, " m"]:
+    """Mean squared change of the output over its variance by finite motions; infinite where an output is not finite.
+
+    For equivariance the outputs move with them as the result says.
+    """
+    k = None if question.output_action is None else sym.accumulated.partners(h)
+    device = question.x.device
+    return changes(question, Directions(h.to(device), None if k is None else k.to(device)))[0]
 
 
 def _unaccounted(question: Question, h: Float[Tensor, " g"], how: Plan) -> float:

@@ -216,3 +216,24 @@ def test_names_of_everything_together():
     assert whole_name("0", None, close(torch.eye(2)[None])) == "trivial"
     assert whole_name("unknown", None, square) == "unknown with a component group D₄"
     assert whole_name("", None, close(plane(50.1)[None], limit=50)) == "elements that do not close"
+
+
+@pytest.mark.parametrize("charges", [(1, 2), (1, 3), (2, 3), (3, 5), (5, 7)])
+def test_planes_that_turn_at_different_rates_return(charges):
+    turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
+    algebra = torch.block_diag(*(charge * turn for charge in charges))[None]
+    angle = 2.0
+    inside = torch.linalg.matrix_exp(angle * algebra[0])[None]
+    group = close(inside, algebra=algebra)
+    assert group.order == 1
+    assert whole_name("R", algebra, group) == "U(1)"
+    mirror = torch.diag(torch.tensor([1.0, -1.0, 1.0, -1.0], dtype=torch.float64))[None]
+    assert close(mirror, algebra=algebra).order == 2
+
+
+def test_growth_and_rates_without_a_common_turn_are_not_a_circle():
+    turn = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
+    dense = torch.block_diag(turn, 2**0.5 * turn)[None]
+    spiral = torch.block_diag(turn, torch.eye(2, dtype=torch.float64))[None]
+    assert whole_name("R", dense, None) == "R"
+    assert whole_name("R", spiral, None) == "R"

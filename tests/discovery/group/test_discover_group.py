@@ -12,6 +12,7 @@ from group_cases import (
     SetNetwork,
     continuous_cases,
     exact_cases,
+    lorentz_cases,
     network,
     normal,
     slot_cases,
@@ -47,6 +48,41 @@ def test_more_known_groups(case):
     check(case)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("case", "words", "refuted"),
+    [
+        pytest.param(case, words, refuted, id=case.name)
+        for case, (words, refuted) in zip(
+            lorentz_cases(),
+            [
+                ({"parity", "time reversal", "parity and time reversal"}, []),
+                ({"parity"}, ["time reversal changes"]),
+                ({"time reversal"}, ["parity changes"]),
+                ({"parity and time reversal"}, ["parity changes", "time reversal changes"]),
+                (set(), ["parity changes", "time reversal changes", "reversal together change"]),
+            ],
+            strict=True,
+        )
+    ],
+)
+def test_parity_and_time_reversal_are_told_apart_in_sheared_coordinates(case, words, refuted):
+    shear = torch.eye(4).double() + 0.3 * normal(4, 4, seed=5)
+    inverse = torch.linalg.inv(shear)
+    found = liegg.discover_group(
+        lambda x: case.model(x @ inverse.mT), case.data @ shear.mT, case.action
+    )
+    assert (found.name, found.order) == (case.group, case.order)
+    assert {one.partition(" (")[0] for one in found.words[1:]} == words
+    assert [one for one in REFUTED if one in found.sentence] == refuted
+    metric = inverse.mT @ torch.diag(torch.tensor([1.0, -1, -1, -1])).double() @ inverse
+    for one in found.elements:  # the form was not given
+        assert torch.allclose(one.matrix.mT @ metric @ one.matrix, metric, atol=1e-9)
+
+
+REFUTED = ("parity changes", "time reversal changes", "reversal together change")
+
+
 def test_the_elements_are_the_symmetries_with_their_evidence():
     found = liegg.discover_group(lambda x: x.abs().sum(1), normal(300, 2), liegg.Linear(2))
     x = normal(50, 2, seed=3)
@@ -62,6 +98,20 @@ def test_the_elements_are_the_symmetries_with_their_evidence():
     refuted = found.rejected[0]
     assert refuted.defect > 0.03
     assert not refuted.counted
+
+
+def test_the_task_decides_whether_predictions_are_compared():
+    model = lambda x: torch.stack([x[:, 0] + x[:, 1] ** 2, x[:, 1] ** 2 + 1], 1)  # noqa: E731
+    x = normal(200, 2)
+    classes, values = (
+        liegg.discover_group(model, x, liegg.Linear(2), target=task, starts=0)
+        for task in ("classes", "values")
+    )
+    flip = next(one for one in classes.rejected if one.words == "reflection x₁ → −x₁")
+    before = x[1::2, 0] > 1
+    after = -x[1::2, 0] > 1
+    assert flip.changed == pytest.approx(float((before != after).double().mean()))
+    assert all(one.changed is None for one in values.rejected)
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import liegg
-from group_cases import network, normal
+from group_cases import network, normal, rotations_of_order, symmetrised
 from liegg._utils.diagnoses import Diagnosis
 from liegg.actions import Slots
 
@@ -155,3 +155,45 @@ def test_rounding_of_float32_does_not_hide_the_mirror_image_of_rigid_motions():
     )
     assert found.name == "E(3)"
     assert found.words[1].startswith("mirror image (inversion")
+
+
+def permuted_network(generators, n):
+    """A network averaged over the permutations that some generate."""
+    orders, front = {tuple(range(n))}, [tuple(range(n))]
+    while front:
+        one = front.pop()
+        new = {tuple(step[i] for i in one) for step in generators} - orders
+        orders |= new
+        front += new
+    base, rows = network(2 * n), [list(order) for order in sorted(orders)]
+    return lambda x: torch.stack([base(x[:, row].flatten(1)) for row in rows]).mean(0)
+
+
+@pytest.mark.parametrize(
+    ("generators", "n", "order"),
+    [([(1, 2, 3, 4, 0), (0, 2, 4, 1, 3)], 5, 20), ([(3, 5, 2, 1, 4, 0)], 6, 4)],
+)
+def test_all_permutations_of_few_slots_are_tried(generators, n, order):
+    found = liegg.discover_group(
+        permuted_network(generators, n), normal(120, n, 2), liegg.actions.Slots()
+    )
+    assert found.slots is not None
+    assert found.slots.order == order
+
+
+def test_permutations_of_many_slots_that_were_not_tried_are_noted():
+    model = permuted_network([(3, 5, 2, 1, 4, 0, 6)], 7)
+    found = liegg.discover_group(model, normal(120, 7, 2), liegg.actions.Slots())
+    assert Diagnosis.GROUP_SOME_PERMUTATIONS in [note.diagnosis for note in found.notes]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", [0.001, 0.005, 0.02])
+def test_rotations_that_hold_nearly_close_to_their_group(part):
+    even, other = symmetrised(network(2), rotations_of_order(5)), network(2, seed=9)
+    found = liegg.discover_group(
+        lambda x: even(x) + part * other(x), normal(600, 2, seed=19), liegg.Linear(2)
+    )
+    turns = {one.words for one in found.elements}
+    assert {"rotation by 72°", "rotation by −72°", "rotation by 144°"} <= turns
+    assert all(one.grade != "exact" for one in found.elements[1:])

@@ -6,6 +6,8 @@ from torch.nn.functional import conv2d
 
 import liegg
 from group_cases import normal
+from group_images import IMAGE_SIDE, blobs, steerable
+from liegg._utils.diagnoses import Diagnosis
 
 
 def turns(*, mirrors: bool):
@@ -48,3 +50,19 @@ def test_circular_shifts_of_a_sequence():
     )
     assert found.shifts == (1,)
     assert found.name == "C₆"
+
+
+@pytest.mark.slow
+def test_filters_at_eight_angles_keep_quarter_turns_exactly_and_others_nearly():
+    model = steerable(8)
+    smooth = liegg.discover_group(model, blobs(120), liegg.Image())
+    assert smooth.name == "C₄"
+    assert all(one.grade == "exact" for one in smooth.elements)
+    assert smooth.kept_rotations is not None
+    assert smooth.kept_rotations[0] == 8
+    assert 1e-3 < smooth.kept_rotations[1] < 0.05
+    noise = liegg.discover_group(model, normal(120, 1, IMAGE_SIDE, IMAGE_SIDE), liegg.Image())
+    assert noise.name == "C₄"
+    assert noise.kept_rotations is not None
+    assert noise.kept_rotations[0] == 4
+    assert [note.diagnosis for note in noise.notes] == [Diagnosis.GROUP_INTERPOLATION]

@@ -62,8 +62,7 @@ def component_kind(
     element: Float[Tensor, "n n"], linear: Float[Tensor, "d n n"], standard: Standard | None
 ) -> str:
     """What a component does by name: mirror image of a rotation group, parity or time reversal; else empty."""
-    n = len(element)
-    if standard is None or standard.form is None or len(linear) != n * (n - 1) // 2 or n < 2:
+    if standard is None or standard.form is None or not has_components(linear, standard):
         return ""
     inside = torch.linalg.inv(standard.frame) @ element @ standard.frame
     signs = (standard.frame.mT @ standard.form @ standard.frame).diagonal().sign()
@@ -76,3 +75,25 @@ def component_kind(
             mirrored = float(torch.linalg.det(inside[space][:, space])) < 0
             return LORENTZ.get((mirrored, backwards), "")
     return ""
+
+
+def has_components(linear: Float[Tensor, "d n n"], standard: Standard | None) -> bool:
+    """Whether an algebra is all of so(p, q), of two dimensions at least, whose components have names."""
+    n = linear.shape[1]
+    return (
+        standard is not None
+        and standard.form is not None
+        and n > 1
+        and len(linear) == n * (n - 1) // 2
+    )
+
+
+def preserves_form(
+    element: Float[Tensor, "n n"], standard: Standard | None, *, tolerance: float
+) -> bool:
+    """Whether a matrix preserves the form of a frame, entry by entry up to a tolerance."""
+    if standard is None or standard.form is None:
+        return False
+    inside = torch.linalg.inv(standard.frame) @ element @ standard.frame
+    signs = (standard.frame.mT @ standard.form @ standard.frame).diagonal().sign().diag()
+    return float((inside.mT @ signs @ inside - signs).abs().max()) <= tolerance

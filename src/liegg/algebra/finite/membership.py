@@ -28,8 +28,21 @@ TOWARDS_IDENTITY = Schedule(
 STARTS_IN_COSET = 24
 """Random starts after the first, which is the matrix itself."""
 
+LONGEST_START = 5.0
+"""Longest coefficients of a start, up to half a turn: unit generators of a rotation turn by 1/√2 of their length."""
+
 FEW_STARTS_IN_COSET = 4
 """Random starts for an element that is shown, which need not be the very nearest."""
+
+SCANNED_IN_COSET, SCAN_DESCENTS = 1000, 4
+"""Random elements of a compact group whose distance is looked at, and those of them that are descended from."""
+
+LONGEST_SCAN = 150.0
+"""Longest coefficients of these: a unit generator whose planes turn at rates 3 and 5 returns after 2π√68; rates up to 12 return sooner
+than this."""
+
+GROWTH = 1e-6
+"""Largest real part of an eigenvalue of a rotation, over the largest eigenvalue."""
 
 BESIDE_START = 0.05
 """Coefficients of the first start."""
@@ -87,23 +100,50 @@ def nearest_to_identity(
     open_ = (distance(best) > goal).nonzero().flatten()
     if not len(open_) or not starts:
         return best
-    k, n = len(open_), matrices.shape[1]
-    # Sizes up to half a turn: unit generators of a rotation turn by 1/√2 of their length.
-    size = torch.linspace(0.5, 5.0, starts).to(algebra)
-    for _ in range(2):
-        coefficients = torch.randn(starts, len(algebra), generator=generator, dtype=torch.float64)
-        coefficients = coefficients / coefficients.norm(dim=1, keepdim=True) * size[:, None]
-        factors = torch.linalg.matrix_exp(torch.einsum("sd,dij->sij", coefficients, algebra))
-        moved = (matrices[open_, None] @ factors).reshape(k * starts, n, n)
-        reached = _descend(moved, algebra, goal).reshape(k, starts, n, n)
-        values = distance(reached.flatten(0, 1)).reshape(k, starts)
+    size = torch.linspace(0.5, LONGEST_START, starts).to(algebra)
+    for round_ in range(3):
+        if round_ < 2:
+            factors = _random_elements(algebra, size / 5**round_, generator)
+            moved = matrices[open_, None] @ factors
+        else:
+            moved = _scanned(matrices[open_], algebra, starts, generator)
+        reached = _descend(moved.flatten(0, 1), algebra, goal).reshape(moved.shape)
+        values = distance(reached.flatten(0, 1)).reshape(moved.shape[:2])
         values, place = values.min(1)
         better = values < distance(best[open_]) * (1 - 1e-6)
-        best[open_[better]] = reached[torch.arange(k), place][better]
+        best[open_[better]] = reached[torch.arange(len(open_)), place][better]
         if bool((distance(best[open_]) <= goal).all()):
             break
-        size = size / 5  # the second round: near the matrix
     return best
+
+
+def _random_elements(
+    algebra: Float[Tensor, "d n n"], sizes: Float[Tensor, " s"], generator: torch.Generator
+) -> Float[Tensor, "s n n"]:
+    """Exponentials of random combinations of these sizes."""
+    drawn = torch.randn(len(sizes), len(algebra), generator=generator, dtype=torch.float64)
+    drawn = drawn / drawn.norm(dim=1, keepdim=True) * sizes[:, None]
+    return torch.linalg.matrix_exp(torch.einsum("sd,dij->sij", drawn, algebra))
+
+
+def _scanned(
+    matrices: Float[Tensor, "k n n"],
+    algebra: Float[Tensor, "d n n"],
+    starts: int,
+    generator: torch.Generator,
+) -> Float[Tensor, "k s n n"]:
+    """Elements of each coset near the identity, out of many; of a group that is not compact, a few at random.
+
+    Planes that turn at rates 3 and 5 pass the identity once while they turn three and five times, and there are other minima of the
+    distance on the way.
+    """
+    rates = torch.linalg.eigvals(algebra + algebra.roll(1, 0))
+    compact = bool(rates.real.abs().max() <= GROWTH * rates.abs().max().clamp_min(GROWTH))
+    count, longest = (SCANNED_IN_COSET, LONGEST_SCAN) if compact else (starts, LONGEST_START)
+    factors = _random_elements(algebra, torch.linspace(0.0, longest, count).to(algebra), generator)
+    few = min(starts, SCAN_DESCENTS)
+    nearest = [distance(one @ factors).topk(few, largest=False).indices for one in matrices]
+    return torch.stack([one @ factors[rows] for one, rows in zip(matrices, nearest, strict=True)])
 
 
 def polished(

@@ -53,6 +53,9 @@ WITH_REFLECTIONS = {
 EXACT_ENTRY = 1e-6
 """Largest entry of a difference of exact matrices."""
 
+MOST_TURNS, TURNING = 12, 1e-6
+"""Most turns of the slowest plane after which a rotation is back, and least rate of a plane over the fastest."""
+
 PRODUCT_ERRORS = 20.0
 """The same for matrices with an error, over that error: products of up to ten of them."""
 
@@ -114,6 +117,8 @@ def whole_name(
         >>> whole_name("", None, close(torch.eye(2)[[1, 0]][None])), whole_name("0", None, None)
         ('C₂', 'trivial')
     """
+    if algebra == "R" and generators is not None and _is_circle(generators, uncertainty):
+        algebra = "u(1)"
     parts = [_of_matrices(algebra, generators, group, uncertainty)]
     cyclic = [order for order in shifts if order > 1]
     if cyclic:
@@ -127,6 +132,19 @@ def whole_name(
     if slots is not None and slots.order > 1:
         parts.append(slots.name)
     return " × ".join(part for part in parts if part) or TRIVIAL
+
+
+def _is_circle(generators: Float[Tensor, "1 n n"], uncertainty: float) -> bool:
+    """Whether the exponentials of one generator return to the identity: planes that turn at rates of 1 and 3, or of 3 and 5."""
+    rates = torch.linalg.eigvals(generators[0].double()).imag.abs()
+    turning = rates[rates > TURNING * rates.max()]
+    if len(generators) != 1 or not len(turning):
+        return False
+    turns = 2 * torch.pi * torch.arange(1, MOST_TURNS + 1, dtype=torch.float64) / turning.min()
+    back = torch.linalg.matrix_exp(turns[:, None, None] * generators[0].double())
+    gaps = (back - torch.eye(back.shape[1]).double()).abs().amax((1, 2))
+    error = torch.maximum(EXACT_ENTRY * turns.new_ones(()), uncertainty * turns * rates.max())
+    return bool((gaps <= error).any())
 
 
 def _of_matrices(

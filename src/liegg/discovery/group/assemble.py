@@ -23,7 +23,11 @@ LARGEST_GROUP = 2000
 """Largest order of a group of components."""
 
 EXACT_ERROR, INEXACT_ERROR = 1e-6, 0.05
-"""Relative error of the matrices of exact elements and of others."""
+"""Relative error of the matrices of exact elements, and largest one of others."""
+
+SMALLER_ERRORS = (0.02, 0.01, 0.005, 0.002, 0.001)
+"""Errors with which elements that do not close with the largest are tried again. With that one a rotation by 72.1°
+may have any angle near it; if its powers close to within a smaller error, that is the stronger evidence."""
 
 EXACT_ERRORS = 2.0
 """Error of exact elements over that of the continuous part, where that is larger."""
@@ -79,14 +83,22 @@ def _one_by_one(
     for element in elements:
         if found and blocks.contains(found.group, element):
             continue
-        error = floor if all(e.grade == "exact" for e in (*kept, element)) else INEXACT_ERROR
-        larger = blocks.attempt([*kept, element], error)
+        own = [*kept, element]
+        attempts = (blocks.attempt(own, error) for error in _errors(own, floor))
+        larger = next((one for one in attempts if one is not None), None)
         if larger is None:
             blocks.findings.rejected.append(replace(element, reason=NOT_A_GROUP))
             continue
         found = larger
         kept.append(element)
     return found
+
+
+def _errors(elements: Sequence[GroupElement], floor: float) -> tuple[float, ...]:
+    """Errors of the matrices with which elements are closed, one after the other until they form a group: of exact ones the floor."""
+    if all(one.grade == "exact" for one in elements):
+        return (floor,)
+    return INEXACT_ERROR, *(error for error in SMALLER_ERRORS if error > floor)
 
 
 @dataclass(frozen=True, eq=False)

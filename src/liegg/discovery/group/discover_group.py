@@ -21,7 +21,14 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.discover import discover
 from liegg.discovery.group.assemble import assemble
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.grids import assemble_shifts, rotations, search_grid, search_shifts
+from liegg.discovery.group.effects import largest_effect
+from liegg.discovery.group.grids import (
+    assemble_shifts,
+    interpolation_loss,
+    rotations,
+    search_grid,
+    search_shifts,
+)
 from liegg.discovery.group.judge import BESIDE_EXACT, Findings
 from liegg.discovery.group.local import finite_effect
 from liegg.discovery.group.matrices import search_matrices
@@ -112,7 +119,8 @@ def discover_group(
             f"starts={starts}: expected a number from 0 to {MOST_STARTS}, for example starts={RANDOM_STARTS}."
         )
     thresholds = thresholds or Thresholds()
-    part = asked_part(output, split_task(target)[1], equivariance=output_action is not None)
+    task, named = split_task(target)
+    part = asked_part(output, named, equivariance=output_action is not None)
     if continuous is not None and not continuous.action.same_motions(action):
         raise ArgumentError(
             f"continuous is a result for {continuous.action!r}; expected one for {action!r}. Leave it out, or pass the action of "
@@ -137,7 +145,13 @@ def discover_group(
         eval_view(model) as function,
     ):
         searched, judged = read(
-            function, data, held_out, part=part, action=action, output_action=output_action
+            function,
+            data,
+            held_out,
+            part=part,
+            action=action,
+            output_action=output_action,
+            classes=None if task == "auto" else task == "classes",
         )
         setting = Setting(
             searched,
@@ -187,6 +201,9 @@ def _search(setting: Setting) -> GroupSymmetries:
         assemble_slots(space, findings)
     assemble(findings)
     _add_pairs(findings)
+    loss = interpolation_loss(setting)
+    if loss > largest_effect(setting.thresholds.strong, setting.thresholds):
+        findings.notes.append(Diagnosis.GROUP_INTERPOLATION(loss=loss))
     return record(findings, rotations(setting))
 
 

@@ -1,15 +1,19 @@
 """Elements of a grid: the square or the cube exactly, circular shifts, and the angles at which an image network returns."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from liegg.actions.finite.grid import GridSpace, ShiftSpace
 from liegg.discovery.group.candidate import Candidate
 from liegg.discovery.group.effects import mean_interval
 from liegg.discovery.group.judge import BESIDE_EXACT, Findings
 from liegg.discovery.group.setting import Setting
+from liegg.discovery.verification.measure import Question
 from liegg.results.group_symmetries import Angle
 
 FOLDS = (2, 3, 4, 5, 6, 8, 10, 12, 16)
@@ -17,6 +21,9 @@ FOLDS = (2, 3, 4, 5, 6, 8, 10, 12, 16)
 
 ANGLE_SAMPLES = 96
 """Samples that are rotated."""
+
+BETWEEN_PIXELS = 45.0
+"""Angle in degrees that leaves fewest pixels in their places."""
 
 BETWEEN_FACTOR = 2.0
 """How many times larger the effect between the kept angles is, at least, than at them."""
@@ -61,24 +68,16 @@ def assemble_shifts(findings: Findings) -> None:
 
 def rotations(setting: Setting) -> tuple[Angle, ...]:
     """Effect of rotations of images by many angles, with interpolation; empty where there is no rotation."""
-    question, action = setting.held_out, setting.action
-    motions = action.motions(tuple(question.x.shape[1:]))
-    if "rotation" not in motions or action.stage != "grid" or setting.output_spaces:
+    question, rotate = setting.held_out, _rotation(setting)
+    if rotate is None:
         return ()
-    motion = motions["rotation"]
-    mover = motion.action or action
-    if len(motion.generators) != 1:
-        return ()
-    h = mover.as_coefficients(motion.generators)[0].double()
     x = question.x[:ANGLE_SAMPLES].double()
-    y, classes = question.y[: len(x)], question.complete[: len(x)].argmax(1)
+    classes = question.complete[: len(x)].argmax(1)
     shares = sorted({i / k for k in FOLDS for i in range(1, k)})
     found = []
     for share in shares:
-        moved = mover.act(2 * math.pi * share * h.to(x), x)
-        complete = question.reply(moved)
-        change = (question.taken(complete, slice(0, len(x))) - y).square().sum(1).cpu()
-        size = mean_interval(change / question.variance, setting.thresholds.level)
+        complete = question.reply(rotate(360 * share, x))
+        size = mean_interval(_changes(question, complete), setting.thresholds.level)
         changed = float((complete.argmax(1) != classes).double().mean())
         found.append(
             Angle(
@@ -89,6 +88,39 @@ def rotations(setting: Setting) -> tuple[Angle, ...]:
             )
         )
     return tuple(found)
+
+
+def interpolation_loss(setting: Setting) -> float:
+    """Effect of a rotation by half a right angle and back: what interpolation alone does to the output; 0 without a rotation.
+
+    Images with details of the size of a pixel do not survive it, and then no rotation between pixels can return the output.
+    """
+    question, rotate = setting.held_out, _rotation(setting)
+    if rotate is None:
+        return 0.0
+    x = question.x[:ANGLE_SAMPLES].double()
+    complete = question.reply(rotate(-BETWEEN_PIXELS, rotate(BETWEEN_PIXELS, x)))
+    return math.sqrt(float(_changes(question, complete).mean()))
+
+
+def _rotation(setting: Setting) -> Callable[[float, Tensor], Tensor] | None:
+    """Images rotated by an angle in degrees; None where there is no rotation."""
+    question, action = setting.held_out, setting.action
+    motions = action.motions(tuple(question.x.shape[1:]))
+    if "rotation" not in motions or action.stage != "grid" or setting.output_spaces:
+        return None
+    motion = motions["rotation"]
+    mover = motion.action or action
+    if len(motion.generators) != 1:
+        return None
+    h = mover.as_coefficients(motion.generators)[0].double()
+    return lambda degrees, x: mover.act(math.radians(degrees) * h.to(x), x)
+
+
+def _changes(question: Question, complete: Float[Tensor, "b k"]) -> Float[Tensor, " b"]:
+    """Squared change of the output of the first samples over the variance."""
+    gap = question.taken(complete, slice(0, len(complete))) - question.y[: len(complete)]
+    return gap.square().sum(1).cpu() / question.variance
 
 
 def kept_rotations(angles: tuple[Angle, ...], most: float) -> tuple[int, float] | None:

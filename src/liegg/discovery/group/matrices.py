@@ -28,7 +28,7 @@ ROUNDS = 3
 MOST_EXACT, MOST_OTHERS = 24, 8
 """Exact and other solutions of a round that are judged; closing finds the rest of a group."""
 
-FEW_OF_A_KIND = 4
+FEW_OF_A_KIND = 12
 """Exact solutions of either determinant that are judged where continuous symmetries make them a continuum."""
 
 FEW_RANDOM_STARTS = 32

@@ -11,7 +11,8 @@ from liegg.algebra.finite.whole_name import TRIVIAL, whole_name
 from liegg.decision.grades import GRADES
 from liegg.discovery.group.effects import largest_effect
 from liegg.discovery.group.grids import kept_rotations
-from liegg.discovery.group.judge import BESIDE_EXACT, Findings, distinct_elements
+from liegg.discovery.group.judge import Findings, distinct_elements
+from liegg.discovery.group.refuted import refuted_components
 from liegg.results.group_symmetries import Angle, GroupElement, GroupSymmetries
 from liegg.results.symmetries import Symmetries
 
@@ -23,9 +24,6 @@ FEW_WORDS = 2
 
 MIXED_PAIRS = "mixed pairs"
 """In a name: symmetries of two spaces at once, which are none alone."""
-
-MIRRORS = ("−1", "sign of an invariant part", "reflection of a form", "sign flip")
-"""Structured elements that are mirror images where their determinant is negative."""
 
 
 def record(findings: Findings, angles: tuple[Angle, ...] = ()) -> GroupSymmetries:
@@ -148,12 +146,7 @@ def _sentence(found: GroupSymmetries, findings: Findings) -> str:
         )
         parts[-1] += f": {_counted(found, findings)} {how} ({worst.grade})"
     parts += _nearly(found)
-    mirror = _mirror(found, findings)
-    if mirror is not None:
-        size = (
-            f"{mirror.effect * found.spread:.3g} in the output, {mirror.effect:.2g} of its spread"
-        )
-        parts.append(f"mirror images differ by {size}")
+    parts += refuted_components(found, findings)
     if found.kept_rotations is not None:
         fold, effect = found.kept_rotations
         parts.append(
@@ -210,24 +203,3 @@ def _counted(found: GroupSymmetries, findings: Findings) -> str:
         steps = " and ".join(str(step) if step else "none" for step in found.shifts)
         parts.append(f"circular shifts along the axes (by {steps})")
     return " and ".join(parts) + (" hold" if parts else "")
-
-
-def _mirror(found: GroupSymmetries, findings: Findings) -> GroupElement | None:
-    """The best mirror image that is not a symmetry, where continuous symmetries leave that question open."""
-    if found.continuous is None or not found.continuous.nullity:
-        return None
-    reversing = [one for one in (*found.elements, *findings.pairs) if _reverses(one)]
-    untested = [one for one in found.not_testable if _reverses(one)]
-    if reversing or untested:
-        return None
-    tried = [
-        one
-        for one in found.rejected
-        if one.source in MIRRORS and _reverses(one) and one.reason in ("", BESIDE_EXACT)
-    ]
-    return min(tried, key=lambda one: one.effect, default=None)
-
-
-def _reverses(element: GroupElement) -> bool:
-    """Whether an element reverses orientation."""
-    return element.kinds[0] == "vectors" and float(torch.linalg.det(element.matrices[0])) < 0

@@ -178,6 +178,7 @@ def read(
     part: Part,
     action: Action,
     output_action: Action | None,
+    classes: bool | None = None,
 ) -> tuple[Question, Question]:
     """The probed model with samples to search on, and with samples to judge on.
 
@@ -191,6 +192,7 @@ def read(
         part: the part of the output that is asked about.
         action: on the samples.
         output_action: on the outputs; None for invariance.
+        classes: whether the largest of several outputs is a prediction; None finds out.
     """
     function = with_input_dtype(function, as_batches(data))
     if held_out is None:
@@ -215,7 +217,7 @@ def read(
     own, other = (in_dtype_of(x, model, function.dtype) for x in (own, other))
     if output_action is not None:
         check_output_action(output_action, model)
-    search = Question(model, action, output_action, own)
+    search = Question(model, action, output_action, own, classes=classes)
     judged = replace(search, x=other)
     if not all(bool(torch.isfinite(question.y).all()) for question in (search, judged)):
         raise ArgumentError(

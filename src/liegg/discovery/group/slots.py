@@ -1,6 +1,8 @@
-"""Permutations of slots: transpositions to connected components, then cycles and blocks where transpositions fail."""
+"""Permutations of slots: transpositions to connected components, then cycles, blocks and, of few slots, all where transpositions fail."""
 
 import itertools
+import math
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -8,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.diagnoses import Diagnosis
 from liegg.actions.finite.slots import SlotSpace
 from liegg.algebra.finite.slots import permutation_group
 from liegg.discovery.group.assemble import NOT_A_GROUP
@@ -40,7 +43,10 @@ JUDGED_PRODUCTS = 120
 """Products of inexact permutations that are judged."""
 
 FEW_SLOTS = 6
-"""Slots up to which all cycles of three and pairs of transpositions are tried; above it cycles of three neighbours."""
+"""Slots up to which all permutations are tried; above it cycles of three neighbours."""
+
+FIRST_SAMPLES, FIRST_SCREENED = 4, 0.5
+"""Samples on which many permutations are looked at first, and their squared change up to which they are screened."""
 
 
 def search_slots(space: SlotSpace, findings: Findings) -> None:
@@ -80,6 +86,8 @@ def assemble_slots(space: SlotSpace, findings: Findings) -> None:
         findings.permutations = kept
         findings.slot_generators = [_order(one) for one in kept]
     findings.slots = permutation_group(findings.slot_generators, n)
+    if n > FEW_SLOTS and findings.slots.order < math.factorial(n):
+        findings.notes.append(Diagnosis.GROUP_SOME_PERMUTATIONS(slots=n))
 
 
 def _order(element: GroupElement) -> Order:
@@ -122,7 +130,7 @@ class _SlotSearch:
     rejected: list[GroupElement] = field(default_factory=list)
 
     def run(self) -> None:
-        """Search transpositions, then cycles, exchanges of blocks and even permutations.
+        """Search transpositions, then cycles, exchanges of blocks and others.
 
         Each slot is compared with the slots that are left, in one batch: a set of n equal slots takes n − 1 transpositions, not
         n(n − 1)/2. Those that pass on a few samples are judged.
@@ -140,8 +148,10 @@ class _SlotSearch:
         further: dict[Order, str] = {}
         for order, source in _further(n, components):
             further.setdefault(order, source)
-        promising = self.screened(further)
-        self.judge(dict(itertools.islice(promising.items(), MOST_BLOCKS)))
+        promising = dict(itertools.islice(self.screened(further).items(), MOST_BLOCKS))
+        needed = _needed(n, self.generators, promising)
+        if not all(map(self.holds, self.judge(needed))):
+            self.judge({o: source for o, source in promising.items() if o not in needed})
         if not self.generators and not self.rejected and not self.nearly:
             self.judge({swap(n, 0, 1): SWAP})
 
@@ -152,9 +162,11 @@ class _SlotSearch:
     def screened(self, orders: dict[Order, str]) -> dict[Order, str]:
         """The permutations that pass on a few samples, with where they come from."""
         self.findings.count("permutations of slots", len(orders))
-        ratios = _ratios(self.findings.setting, self.space, list(orders)).tolist()
-        passed = (ratio <= SCREENED for ratio in ratios)
-        return dict(itertools.compress(orders.items(), passed))
+        for samples, most in ((FIRST_SAMPLES, FIRST_SCREENED), (SCREEN_SAMPLES, SCREENED)):
+            ratios = _ratios(self.findings.setting, self.space, list(orders), samples).tolist()
+            passed = (ratio <= most for ratio in ratios)
+            orders = dict(itertools.compress(orders.items(), passed))
+        return orders
 
     def measured(self, orders: dict[Order, str]) -> list[GroupElement]:
         """Evidence for permutations on held-out samples."""
@@ -199,13 +211,15 @@ def swap(n: int, i: int, j: int) -> Order:
     return _moved(n, (i, j), (j, i))
 
 
-def _ratios(setting: Setting, space: SlotSpace, orders: Sequence[Order]) -> Float[Tensor, " m"]:
+def _ratios(
+    setting: Setting, space: SlotSpace, orders: Sequence[Order], samples: int
+) -> Float[Tensor, " m"]:
     """Squared change of the output by every permutation over that by shuffled displacements, on a few samples.
 
     Zero where only rounding changes the output; with an output action the output may be permuted too.
     """
     question = setting.search
-    x = question.x[:SCREEN_SAMPLES].double()
+    x = question.x[:samples].double()
     y = question.y[: len(x)]
     shaped = setting.shaped(y)
     room = max(
@@ -234,13 +248,24 @@ def _ratios(setting: Setting, space: SlotSpace, orders: Sequence[Order]) -> Floa
 
 
 def _further(n: int, components: list[list[int]]) -> Iterator[tuple[Order, str]]:
-    """Cycles, reversals, block permutations and even permutations that transpositions do not already generate."""
+    """Cycles, reversals, block permutations and others that transpositions do not already generate."""
     if len(components) == 1:
         return
     number = {slot: k for k, component in enumerate(components) for slot in component}
-    for order, source in (*_cycles_and_blocks(n, components), *_even_permutations(n)):
+    for order, source in (*_cycles_and_blocks(n, components), *_other_permutations(n)):
         if any(number[order[i]] != number[i] for i in range(n)):
             yield order, source
+
+
+def _needed(n: int, known: Sequence[Order], orders: dict[Order, str]) -> dict[Order, str]:
+    """The permutations that those before them do not generate."""
+    needed: dict[Order, str] = {}
+    group = permutation_group(known, n)
+    for order, source in orders.items():
+        if order not in group:
+            needed[order] = source
+            group = permutation_group([*known, *needed], n)
+    return needed
 
 
 def _cycles_and_blocks(n: int, components: list[list[int]]) -> Iterator[tuple[Order, str]]:
@@ -266,17 +291,16 @@ def _cycles_and_blocks(n: int, components: list[list[int]]) -> Iterator[tuple[Or
         yield _moved(n, (*one, *other), (*other, *one)), "exchange of blocks of slots"
 
 
-def _even_permutations(n: int) -> Iterator[tuple[Order, str]]:
+def _other_permutations(n: int) -> Iterator[tuple[Order, str]]:
+    """All permutations of a few slots, those that move fewest first; of more slots the cycles of three neighbours."""
     every = range(n)
-    few = n <= FEW_SLOTS
-    neighbours = zip(every, every[1:], every[2:], strict=False)
-    for i, j, k in itertools.combinations(every, 3) if few else neighbours:
+    if n <= FEW_SLOTS:
+        orders = itertools.permutations(every)
+        for order in sorted(orders, key=lambda order: sum(map(operator.ne, order, every))):
+            yield order, "permutation of slots"
+        return
+    for i, j, k in zip(every, every[1:], every[2:], strict=False):
         yield _moved(n, (i, j, k), (j, k, i)), "cycle of three slots"
-    for (i, j), (k, m) in (
-        itertools.combinations(itertools.combinations(every, 2), 2) if few else ()
-    ):
-        if len({i, j, k, m}) == 4:
-            yield _moved(n, (i, j, k, m), (j, i, m, k)), "two swaps of slots"
 
 
 def _moved(n: int, slots: Sequence[int], images: Sequence[int]) -> Order:
