@@ -99,6 +99,7 @@ def digits(*, quick: bool) -> dict[str, Any]:
             xt[: 40 if quick else 500],
             liegg.Image("affine"),
             about=["rotation", "shift", "scaling", "brightness"],
+            target="classes",
             controls="reinitialised",
             run=liegg.Run(control_draws=2 if quick else 19),
         )

@@ -69,19 +69,19 @@ def test_named_motions_are_compared_with_intervals(both):
         assert scaling.a.value == float(both[0].defect(liegg.scaling(3))[i])
         low, high = both[1].defect_interval(liegg.scaling(3))[i].tolist()
         assert (scaling.b.low, scaling.b.high) == (low, high)
-    first = found.remarks[0]
-    assert first.diagnosis is Diagnosis.LAYERS_ALONG_CLEARER
-    assert first.values == {"name": "rotation", "model": "a", "count": 3, "total": 3}
-    end = found.remarks[1]
+    end, layers = found.remarks[:2]
     assert (end.diagnosis, end.values["a"]) == (Diagnosis.LAYERS_ALONG_END, "0")
+    assert end.values["clearly"] == "clearly less in a"
+    assert layers.diagnosis is Diagnosis.LAYERS_ALONG_CLEARER
+    assert layers.values == {"name": "rotation", "model": "a", "count": 3, "total": 3}
 
 
 def test_a_network_is_like_itself(both):
     found = liegg.compare(both[0], both[0]).about({"scaling": liegg.scaling(3)})
     assert not any(pair.differs for pair in found.pairs)
     assert [one.diagnosis for one in found.remarks] == [
-        Diagnosis.LAYERS_ALONG_ALIKE,
         Diagnosis.LAYERS_ALONG_END,
+        Diagnosis.LAYERS_ALONG_ALIKE,
         Diagnosis.LAYERS_SAME_COUNTS,
     ]
     assert found.remarks[-1].values == {"total": 3, "most": 3}

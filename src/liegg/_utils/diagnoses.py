@@ -519,9 +519,19 @@ class Diagnosis(Enum):
         Kind.REASON,
         "{motion} {size} changes {share} of the predictions ({low} to {high}), random motions as large {random}",
     )
+    MOTION_CHANGES_BUT_OUTPUT = (
+        Kind.REASON,
+        "{motion} {size} changes {share} of the predictions ({low} to {high}), random motions as large {random}, but it changes the "
+        "output by {percent} of its spread",
+    )
     MOTION_CHANGES_OUTPUT = (
         Kind.REASON,
         "{motion} {size} changes the output by {percent} of its spread; {random}",
+    )
+    MOTION_CHANGES_LARGEST = (
+        Kind.REASON,
+        "{motion} {size} changes the output by {percent} of its spread, and which output is largest (the prediction, if they are "
+        "classes) for {share} of the samples ({low} to {high}); {random}",
     )
     MOTION_CHANGES_NOTHING = (
         Kind.REASON,
@@ -561,10 +571,10 @@ class Diagnosis(Enum):
         Kind.NOTE,
         "the {outputs} outputs are read as logits of classes, because their sum hardly varies (target='values' if they are not)",
     )
-    OUTPUTS_READ_AS_VALUES = (
+    OUTPUTS_UNDECIDED = (
         Kind.NOTE,
-        "the {outputs} outputs are read as values, since nothing says that they are classes (target='classes' counts changed "
-        "predictions)",
+        "nothing says whether the {outputs} outputs are classes or values, so that verdicts are about the change of the output "
+        "(target='classes' or target='values' says it)",
     )
     MOTION_UNDECIDED = (Kind.VERDICT, "undecided by this data")
     MOTION_EXACT = (Kind.VERDICT, "exactly {adjective}")
@@ -617,6 +627,11 @@ class Diagnosis(Enum):
         Kind.NOTE,
         "the outputs of {classes} are read as classes, those of {values} as values, so that changes of the output are compared; "
         "target='classes' in both calls compares changed predictions",
+    )
+    TASK_ASSUMED = (
+        Kind.NOTE,
+        "nothing says whether the outputs of {values} are classes; they are compared as classes, because those of {classes} are "
+        "(target='values' if they are not)",
     )
     NO_INTERVALS = (Kind.NOTE, "{model} has no intervals")
     NO_INTERVALS_FOR_OTHERS = (
@@ -1043,12 +1058,16 @@ class Diagnosis(Enum):
     )
     LAYERS_ALONG_CLEARER = (
         Kind.REASON,
-        "{name}: {model} is clearly less sensitive in {count} of {total:layer}",
+        "to {name}, {model} is clearly less sensitive in {count} of {total:layer}",
     )
-    LAYERS_ALONG_ALIKE = (Kind.REASON, "{name}: no layer differs clearly")
+    LAYERS_ALONG_ALIKE = (
+        Kind.REASON,
+        "to {name}, no layer is clearly less sensitive in one network",
+    )
     LAYERS_ALONG_END = (
         Kind.REASON,
-        "in {layer}, the last, it moves the output by {a} % in {first} and {b} % in {second} of what an average direction does",
+        "{name} moves the output of {layer}, the last, by {a} % in {first} and {b} % in {second} of what an average direction does, "
+        "{clearly}",
     )
     LAYERS_ONLY_IN_ONE = (Kind.NOTE, "only {model} has {names}")
     LAYER_KIND_DIFFERS = (Kind.NOTE, "{layer} is a {a} in {first} and a {b} in {second}")

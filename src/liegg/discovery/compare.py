@@ -16,7 +16,7 @@ from liegg.actions import Action, MatrixAction
 from liegg.actions.settings import NAME_SETTINGS, without
 from liegg.algebra.subspace import principal_angles
 from liegg.decision.rank import evidence
-from liegg.discovery.about.pair import has_predictions, pair_answers
+from liegg.discovery.about.pair import has_predictions, may_have_predictions, pair_answers
 from liegg.results.account import direction_error, words_of
 from liegg.results.comparison import SAME_SPAN, Comparison, Measured, PairedDefect, Side
 from liegg.results.group_comparison import GroupComparison, compare_groups
@@ -281,7 +281,9 @@ def _notes(a: Symmetries, b: Symmetries, names: tuple[str, str]) -> tuple[Remark
     moved = [any(one.finite is not None for one in sym.answers) for sym in (a, b)]
     if all(moved) and finite[0] != finite[1]:
         classes, values = names if finite[0] else names[::-1]
-        notes.append(Diagnosis.TASKS_DIFFER(classes=classes, values=values))
+        either = all(any(map(may_have_predictions, sym.answers)) for sym in (a, b))
+        differ = Diagnosis.TASK_ASSUMED if either else Diagnosis.TASKS_DIFFER
+        notes.append(differ(classes=classes, values=values))
     for key in ("outputs", "output", "target", "level", "threshold", "minimum_gap"):
         values = {"a": a.settings.get(key), "b": b.settings.get(key)}
         if values["a"] != values["b"]:

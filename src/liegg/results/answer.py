@@ -33,6 +33,21 @@ class Share:
     high: float
 
 
+@dataclass(frozen=True, eq=False)
+class LargestOutput:
+    """Which output is largest, where nothing says whether outputs are classes: it would be the prediction.
+
+    Attributes:
+        share: share of the samples for which a motion changes it, at the reported size.
+        random: the same for random motions.
+        each: `[n]`, the same for every sample.
+    """
+
+    share: Share
+    random: float
+    each: Float[Tensor, " n"]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FiniteChange:
     r"""What finite motions of samples do to the output, beside random motions of equal displacement.
@@ -65,6 +80,8 @@ class FiniteChange:
         predictions: `[s, t + 1]`, predicted classes of these samples before the motion and after
             each size of the first generator; None without classes.
         times: `[t]`, the sizes as times of the first generator; None in results that lack them.
+        largest: how often the largest output becomes another one, if outputs may be classes; None if
+            that is decided. `predictions` are then the places of the largest outputs.
     """
 
     sizes: Float[Tensor, " t"]
@@ -89,6 +106,7 @@ class FiniteChange:
     shown: tuple[str, ...] = ()
     predictions: Int[Tensor, "s u"] | None = None
     times: Float[Tensor, " t"] | None = None
+    largest: LargestOutput | None = None
 
     def size_in_words(self, size: float | None = None) -> str:
         """A size in words; by default the reported one."""
@@ -219,16 +237,12 @@ class Answer:
         size = self.finite.size_in_words()
         share, random = self.finite.share, self.finite.random_share
         if share is not None and random is not None:
-            return (
-                Diagnosis.MOTION_CHANGES_PREDICTIONS(
-                    motion=self.name,
-                    size=size,
-                    share=percentage(share.value),
-                    low=percentage(share.low),
-                    high=percentage(share.high),
-                    random=percentage(random),
-                ),
-            )
+            values = {"motion": self.name, "size": size, "random": percentage(random)}
+            values |= _ends(share)
+            if not self.finite.holds and share.value <= HOLDS:  # else it reads as a contradiction
+                values["percent"] = percentage(self.finite.amount)
+                return (Diagnosis.MOTION_CHANGES_BUT_OUTPUT(**values),)
+            return (Diagnosis.MOTION_CHANGES_PREDICTIONS(**values),)
         return (self._output_changed(self.finite),)
 
     def _output_changed(self, finite: FiniteChange) -> Remark:
@@ -246,7 +260,10 @@ class Answer:
             return (along if self.equivariance else Diagnosis.MOTION_CHANGES_NOTHING)(**values)
         if self.equivariance:
             return Diagnosis.MOTION_CHANGES_EQUIVARIANCE(**values, percent=self.changed)
-        return Diagnosis.MOTION_CHANGES_OUTPUT(**values, percent=self.changed)
+        values["percent"] = self.changed
+        if finite.largest is not None:
+            return Diagnosis.MOTION_CHANGES_LARGEST(**values, **_ends(finite.largest.share))
+        return Diagnosis.MOTION_CHANGES_OUTPUT(**values)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values; NaN and infinities become null."""
@@ -261,3 +278,9 @@ class Answer:
 
     def __repr__(self) -> str:
         return f"Answer({self.sentence!r})"
+
+
+def _ends(share: Share) -> dict[str, str]:
+    """A share and its interval in per cent."""
+    values = {"share": share.value, "low": share.low, "high": share.high}
+    return {name: percentage(value) for name, value in values.items()}

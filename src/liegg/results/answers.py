@@ -4,7 +4,7 @@ import math
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.text import percent_digits, percentage
-from liegg.results.answer import Answer, FiniteChange
+from liegg.results.answer import Answer, FiniteChange, Share
 from liegg.results.tables import Column, leading, table_width, with_interval, wrapped
 
 
@@ -52,12 +52,13 @@ def _table(answers: Answers, width: int) -> list[str]:
     changed = "predictions changed" if classes else output
     columns = [
         Column("motion", [one.name for one in answers], words=True),
-        Column("size", [_size(one.finite) for one in answers], spare=1),
+        Column("size", [_size(one.finite) for one in answers], spare=2),
         Column(changed, [changed_cell(one) for one in answers]),
-        Column("random", [_random(one) for one in answers], spare=2),
+        Column("largest changed", [largest_cell(one) for one in answers], spare=1),
+        Column("random", [_random(one) for one in answers], spare=3),
         Column("verdict", [str(one.verdict).split(",")[0] for one in answers]),
-        Column("δ²", [_defect(one) for one in answers], spare=3),
-        Column("untrained", [_untrained(one) for one in answers], spare=4),
+        Column("δ²", [_defect(one) for one in answers], spare=4),
+        Column("untrained", [_untrained(one) for one in answers], spare=5),
     ]
     return leading(columns, width)
 
@@ -76,9 +77,20 @@ def changed_cell(answer: Answer, *, otherwise: str = "") -> str:
     if answer.finite is None:
         return otherwise
     share = answer.finite.share
-    if share is None:
-        return answer.changed
-    return f"{answer.changed} ({percent_digits(share.low)} to {percent_digits(share.high)})"
+    return answer.changed if share is None else percentage_with_ends(share)
+
+
+def largest_cell(answer: Answer) -> str:
+    """Samples whose largest output changes, with their interval, where it may be the prediction."""
+    if answer.finite is None or answer.finite.largest is None:
+        return ""
+    return percentage_with_ends(answer.finite.largest.share)
+
+
+def percentage_with_ends(share: Share) -> str:
+    """A share and its interval in per cent."""
+    ends = f"{percent_digits(share.low)} to {percent_digits(share.high)}"
+    return f"{percentage(share.value)} ({ends})"
 
 
 def _random(answer: Answer) -> str:

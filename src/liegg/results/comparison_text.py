@@ -24,6 +24,10 @@ SIDE_BY_SIDE = 100
 """Columns from which on both models are in one line; below, each has its own."""
 
 
+WITH_INTERVALS = 80
+"""Columns from which on changed predictions have their intervals."""
+
+
 def table(comparison: Comparison, *, width: int | None = None) -> str:
     """Readable account of a comparison in under 40 lines, the conclusion first.
 
@@ -50,18 +54,18 @@ def _opening(comparison: Comparison, width: int) -> tuple[str, ...]:
     found = f"{'; '.join(comparison.remarks)}."
     if not comparison.answers:
         return (found,)
-    motions = leading(_motions(comparison), width)
+    motions = leading(_motions(comparison, intervals=width >= WITH_INTERVALS), width)
     return (*wrapped([comparison.answers[0].sentence], width), "", *motions, "", found)
 
 
-def _motions(comparison: Comparison) -> list[Column]:
-    """The named motions in both models."""
+def _motions(comparison: Comparison, *, intervals: bool) -> list[Column]:
+    """The named motions in both models; without intervals of what they change, the clearly smaller one is shown in narrow tables too."""
     (first, second), answers = comparison.names, comparison.answers
     ratios = [one.ratio for one in answers]
     return [
         Column("motion", [one.name for one in answers], words=True),
-        Column(first, [_changed(one.a) for one in answers]),
-        Column(second, [_changed(one.b) for one in answers]),
+        Column(first, [_changed(one.a, intervals=intervals) for one in answers]),
+        Column(second, [_changed(one.b, intervals=intervals) for one in answers]),
         Column("clearly less", [comparison.named(one.smaller) or "neither" for one in answers]),
         Column(
             f"δ² in {second} over {first}",
@@ -70,8 +74,10 @@ def _motions(comparison: Comparison) -> list[Column]:
     ]
 
 
-def _changed(answer: Answer) -> str:
+def _changed(answer: Answer, *, intervals: bool) -> str:
     """What a motion changes; its defect if nothing was moved."""
+    if answer.finite is not None and not intervals:
+        return answer.changed
     defect = with_interval(answer.defect, math.nan, math.nan)
     return changed_cell(answer, otherwise=f"δ² {defect}" if defect else "")
 

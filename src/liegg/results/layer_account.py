@@ -20,7 +20,6 @@ CONTINUED = frozenset(
         Diagnosis.LAYER_LOSES,
         Diagnosis.LAYER_WEAKENS,
         Diagnosis.LAYER_STRENGTHENS,
-        Diagnosis.LAYERS_ALONG_END,
     }
 )
 """Remarks that go on with the sentence before."""

@@ -230,7 +230,7 @@ def _counts(comparison: LayerComparison) -> list[Remark]:
 
 
 def _along(comparison: LayerComparison, i: int) -> list[Remark]:
-    """In which layers one network is clearly less sensitive to a named motion, and the last layer."""
+    """Which network is less sensitive to a named motion in its last layer, and in which layers one clearly is."""
     pairs = [pair for pair in comparison.pairs if not pair.a.same]
     directions = [pair.directions[i] for pair in pairs]
     name, clear = directions[0].words, [one.smaller for one in directions]
@@ -249,10 +249,15 @@ def _along(comparison: LayerComparison, i: int) -> list[Remark]:
         "a": root_percent(a.value, a.high if a.exact else 0.0),
         "b": root_percent(b.value, b.high if b.exact else 0.0),
     }
-    return [
-        *found,
-        Diagnosis.LAYERS_ALONG_END(layer=f"layer {pairs[-1].name}", **ends, **comparison.both),
-    ]
+    model = comparison.named(clear[-1])
+    end = Diagnosis.LAYERS_ALONG_END(
+        name=name,
+        layer=f"layer {pairs[-1].name}",
+        clearly=f"clearly less in {model}" if model else "which is not clearly different",
+        **ends,
+        **comparison.both,
+    )
+    return [end, *found]
 
 
 def _found(sym: Symmetries) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.text import percentage
 from liegg.results.account import EQUAL_DEFECTS
 from liegg.results.answer import Answer, Share
 from liegg.results.json_values import json_values
@@ -66,7 +67,8 @@ class PairedAnswer:
             values |= {"ratio": self._times()}
             clear, open_ = Diagnosis.MOTION_SMALLER_DEFECT, Diagnosis.MOTION_EQUAL_DEFECT
         else:
-            values |= {"one": _told(one), "instead": other.changed, "samples": self._samples()}
+            values |= {"one": _told(one), "samples": self._samples()}
+            values |= {"instead": " and ".join([other.changed, *_largest(other)])}
             values |= {"size": self._size(), "points": self._points()}
             clear, open_ = Diagnosis.MOTION_CHANGES_LESS, Diagnosis.MOTION_CHANGES_ALIKE
         return (clear if self.smaller else open_)(**values)
@@ -131,7 +133,16 @@ def _told(answer: Answer) -> str:
     if answer.finite.share is not None:
         return f"changes {answer.changed} of its predictions"
     verb = "misses where its output should go" if answer.equivariance else "changes its output"
-    return f"{verb} by {answer.changed} of its spread"
+    largest = "".join(f", and which output is largest for {share}," for share in _largest(answer))
+    return f"{verb} by {answer.changed} of its spread{largest}"
+
+
+def _largest(answer: Answer) -> list[str]:
+    """Share of samples whose largest output changes; empty where that is not a question."""
+    finite = answer.finite
+    if finite is None or finite.largest is None:
+        return []
+    return [percentage(finite.largest.share.value)]
 
 
 UNKNOWN_SHARE = Share(math.nan, math.nan, math.nan)

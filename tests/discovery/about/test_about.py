@@ -227,6 +227,9 @@ def test_an_action_without_names_says_what_to_type():
 def test_generators_of_a_known_motion_get_its_units():
     asked = motions_asked({"spin": -liegg.so(2)}, liegg.Image(), (1, 8, 8))
     assert asked["spin"].unit == "°"
+    right = {"shift right": liegg.translation(2)[:1]}
+    asked = motions_asked(right, liegg.Image("affine"), (1, 8, 8))
+    assert (asked["shift right"].unit, len(asked["shift right"].generators)) == ("pixels", 1)
     own = motions_asked({"spin": Motion(liegg.so(2), 0.1, "°", 57.3)}, liegg.Image(), (1, 8, 8))
     assert own["spin"].longest == 0.1
 
@@ -283,3 +286,18 @@ def test_a_single_matrix_is_one_generator():
 def test_maps_have_no_predictions():
     sym = liegg.discover(lambda x: x.square(), images(), liegg.Image(), about="rotation")
     assert sym.answers[0].finite.share is None
+
+
+def test_kept_predictions_and_a_changed_output_are_both_said():
+    """The first of two classes always wins, whatever the values are."""
+
+    def model(x):
+        return torch.stack([5 + x[:, 0], -5 - x[:, 0]], dim=1)
+
+    sym = liegg.discover(model, points(d=2), liegg.Linear(2), about="rotation", target="classes")
+    (answer,) = sym.answers
+    assert answer.finite.share.value == 0
+    assert not answer.holds
+    said = answer.remarks[0]
+    assert said.diagnosis is Diagnosis.MOTION_CHANGES_BUT_OUTPUT
+    assert said.values["share"] == "0 %"

@@ -58,6 +58,32 @@ def test_predictions_of_one_are_not_compared_with_outputs_of_the_other():
     assert classes.answers[0].finite.share is not None
 
 
+def odd_ring(x):
+    """Classes by distance, as logits whose sum varies, so that nothing says that they are classes."""
+    square = x.square().sum(1)
+    return torch.stack([square + x[:, 0], 2 + x[:, 0] + square.square() / 4], 1)
+
+
+def test_outputs_that_may_be_classes_are_compared_with_classes_as_such():
+    """Rotations keep which output is larger, although both outputs change."""
+    classes, open_ = asked(side), asked(odd_ring)
+    (answer,) = open_.answers
+    assert open_.settings["task"] == "undecided"
+    assert answer.finite.share is None
+    assert answer.finite.largest.share.value == 0
+    assert answer.finite.amount > 0.1
+    assert answer.remarks[0].diagnosis is Diagnosis.MOTION_CHANGES_LARGEST
+    assert answer.remarks[0].values["share"] == "0 %"
+    found = liegg.compare(classes, open_, names=("classes", "open"))
+    (pair,) = found.answers
+    assert (pair.measure, pair.smaller) == ("predictions", "b")
+    assert pair.difference.value == pytest.approx(classes.answers[0].finite.share.value)
+    assert Diagnosis.TASK_ASSUMED(classes="classes", values="open") in found.notes
+    (both,) = liegg.compare(open_, open_, names=("one", "other")).answers
+    assert both.measure == "output"
+    assert "which output is largest for 0 %" in both.sentence
+
+
 def test_other_samples_are_not_paired():
     (pair,) = liegg.compare(asked(side), asked(side, points(seed=1))).answers
     assert not pair.paired

@@ -1,10 +1,13 @@
 """Random motions move the samples as far as asked."""
 
+from dataclasses import replace
+from statistics import stdev
+
 import pytest
 import torch
 
 import liegg
-from liegg.discovery.about.effort import THOROUGH
+from liegg.discovery.about.effort import BRIEF, THOROUGH
 from liegg.discovery.about.random_motions import RandomMotions, random_motions
 from liegg.discovery.verification.measure import Question
 from liegg.inputs.model import Model
@@ -17,9 +20,30 @@ def test_they_displace_the_samples_as_far_as_asked():
     question = Question(Model(f, "f", output_shape=(1,)), sym.action, None, x)
     asked = torch.tensor([0.1, 0.4, 0.7], dtype=torch.float64)
     found = random_motions(question, sym, asked, THOROUGH)
-    # Lengths are interpolated between powers of two, on sixteen of the samples.
+    # Lengths are interpolated between powers of two, on sixteen samples of every group.
     assert found.displacement.tolist() == pytest.approx(asked.tolist(), rel=0.25)
     assert bool((found.change.mean(1).diff() > 0).all())
+
+
+def test_they_do_not_depend_on_a_few_directions():
+    """Rotations change which of four sectors a point is in, scalings do not: two directions for all samples scatter by 0.075."""
+    x = torch.randn(256, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+
+    def f(x):
+        return torch.stack([x[:, 0], -x[:, 0], x[:, 1], -x[:, 1]], dim=1)
+
+    sym = liegg.discover(f, x, liegg.Linear(2))
+    model = Model(f, "f", output_shape=(4,))
+    question = Question(model, sym.action, None, x, classes=True)
+    asked = torch.tensor([0.3, 0.6], dtype=torch.float64)
+    shares = []
+    for seed in range(12):
+        seeded = replace(sym, settings=sym.settings | {"seed": seed})
+        changed = random_motions(question, seeded, asked, BRIEF).changed
+        assert changed is not None
+        assert changed.shape == (BRIEF.levels, 256)
+        shares.append(float(changed[-1].mean()))
+    assert stdev(shares) < 0.055
 
 
 def test_values_between_two_displacements_are_interpolated():

@@ -123,9 +123,11 @@ def answer_all(
     try:
         reading = _reading(question, first, asked) if tried else None
         if reading is not None:
-            question = _with(question, classes=reading.classes)
+            question = _with(question, classes=reading.classes or reading.undecided)
         answers = first_order_answers(sym, motions, question)
-        finite = _finite(question, replace(question, x=first[:STORED_SAMPLES]), sym, tried, effort)
+        shown = replace(question, x=first[:STORED_SAMPLES])
+        undecided = reading is not None and reading.undecided
+        finite = _finite(question, shown, sym, tried, effort, undecided=undecided)
     except Exception as error:  # whatever a model does to moved samples must not lose the analysis
         note = Diagnosis.MOTIONS_NOT_TRIED(error=one_line(error))
         try:
@@ -167,7 +169,13 @@ def _reading(question: Question, first: Float[Tensor, "s ..."], asked: Asked) ->
 
 
 def _finite(
-    question: Question, shown: Question, sym: Symmetries, motions: dict[str, Motion], effort: Effort
+    question: Question,
+    shown: Question,
+    sym: Symmetries,
+    motions: dict[str, Motion],
+    effort: Effort,
+    *,
+    undecided: bool,
 ) -> dict[str, FiniteChange]:
     """What finite motions change, for those that move the samples; none if the output is constant."""
     if not motions:
@@ -193,6 +201,7 @@ def _finite(
             _about(shown, motions[name]) if len(shown.x) else None,
             samples=samples,
             level=level,
+            undecided=undecided,
         )
         for name, found in followed.items()
     }

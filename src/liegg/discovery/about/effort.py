@@ -26,7 +26,7 @@ class Effort(NamedTuple):
         angles: over a whole turn; several generators share them.
         fewest_angles: but each has this many at least.
         sizes: shares of the largest size at which other motions are measured, in both senses.
-        directions: random directions for comparison.
+        directions: random directions for comparison, of every group of samples.
         levels: displacements at which these are measured; between two of them, values are interpolated.
     """
 

@@ -15,7 +15,7 @@ from liegg.discovery.about.shares import mean_difference, proportion
 from liegg.discovery.verification.curves import radius
 from liegg.discovery.verification.measure import Directions, Question
 from liegg.discovery.verification.orbits import CLOSED, orbit
-from liegg.results.answer import HOLDS, FiniteChange
+from liegg.results.answer import HOLDS, FiniteChange, LargestOutput
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +101,13 @@ def follow(
 
 
 def finite_change(
-    found: Followed, random: RandomMotions, shown: Question | None, *, samples: str, level: float
+    found: Followed,
+    random: RandomMotions,
+    shown: Question | None,
+    *,
+    samples: str,
+    level: float,
+    undecided: bool = False,
 ) -> FiniteChange:
     """What a motion and random ones of equal displacement change.
 
@@ -111,12 +117,18 @@ def finite_change(
         shown: the samples whose predictions are stored, with the action of the motion; None for none.
         samples: checksum of the samples that were moved.
         level: nominal coverage of intervals.
+        undecided: whether the largest output may not be a prediction; then it decides nothing.
     """
     change, changed = found.change, found.changed
     random_change, random_changed = random.at(found.displacement)
+    largest = None
+    if undecided and changed is not None and random_changed is not None:
+        own = found.reported(changed)
+        mean_random = float(found.reported(random_changed).mean())
+        largest, changed = LargestOutput(proportion(own, level), mean_random, own), None
     mean = change.mean(1)
-    largest = 360.0 if found.whole_turn else float(found.sizes[-1])
-    within = radius(found.sizes, mean, HOLDS) if bool((mean > HOLDS).any()) else largest
+    longest = 360.0 if found.whole_turn else float(found.sizes[-1])
+    within = radius(found.sizes, mean, HOLDS) if bool((mean > HOLDS).any()) else longest
     each, random_each = found.reported(change), found.reported(random_change)
     share, random_share, gap = None, None, (each, random_each)
     if changed is not None and random_changed is not None:
@@ -131,7 +143,9 @@ def finite_change(
         change=mean,
         changed=None if changed is None else changed.mean(1),
         random_change=random_change.mean(1),
-        random_changed=None if random_changed is None else random_changed.mean(1),
+        random_changed=None
+        if changed is None or random_changed is None
+        else random_changed.mean(1),
         each_change=each,
         each_changed=None if share is None else gap[0],
         share=share,
@@ -146,6 +160,7 @@ def finite_change(
         shown=() if shown is None else tuple(checksum(x)[:16] for x in shown.x),
         predictions=None if shown is None else _predictions(shown, found.first),
         times=found.times,
+        largest=largest,
     )
 
 

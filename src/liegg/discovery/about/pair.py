@@ -73,15 +73,32 @@ def _pair(
 
 
 def _in_one_unit(one: Answer, other: Answer) -> tuple[Answer, Answer]:
-    """Both answers about predictions, or both about the output if only one has predictions."""
+    """Both answers about predictions, or both about the output if one is surely not about predictions."""
     if has_predictions(one) == has_predictions(other):
         return one, other
+    if may_have_predictions(one) and may_have_predictions(other):
+        return _as_predictions(one), _as_predictions(other)
     return _of_the_output(one), _of_the_output(other)
 
 
 def has_predictions(answer: Answer) -> bool:
     """Whether an answer counts changed predictions."""
     return answer.finite is not None and answer.finite.share is not None
+
+
+def may_have_predictions(answer: Answer) -> bool:
+    """Whether an answer counts changed predictions, or what would be changed predictions."""
+    finite = answer.finite
+    return finite is not None and (finite.share is not None or finite.largest is not None)
+
+
+def _as_predictions(answer: Answer) -> Answer:
+    """The answer with the largest output as the prediction."""
+    if answer.finite is None or answer.finite.largest is None:
+        return answer
+    largest = answer.finite.largest
+    found = {"share": largest.share, "random_share": largest.random, "each_changed": largest.each}
+    return replace(answer, finite=replace(answer.finite, largest=None, **found))
 
 
 def _of_the_output(answer: Answer) -> Answer:

@@ -89,12 +89,12 @@ def _motion(name: str, given: Any, known: Mapping[str, Motion], action: Action) 
 
 
 def _in_units_of(rows: Float[Tensor, "k g"], known: Mapping[str, Motion]) -> Motion | None:
-    """The motion that has the same generators up to sign, which has units; None if no motion does."""
+    """The motion that has the same generators up to sign, or more of them, which has units; None if no motion does."""
     for motion in known.values():
         own = motion.generators
-        if motion.action is None and own.shape == rows.shape:
-            gaps = torch.minimum((own - rows).norm(dim=1), (own + rows).norm(dim=1))
-            if bool((gaps <= 1e-9 * own.norm(dim=1)).all()):
+        if motion.action is None and own.shape[1:] == rows.shape[1:]:
+            gaps = torch.minimum(torch.cdist(rows, own), torch.cdist(rows, -own))
+            if bool((gaps <= 1e-9 * own.norm(dim=1)).any(1).all()):
                 return motion
     return None
 

@@ -163,9 +163,11 @@ class Question:
         return min(BATCH_ELEMENTS, CPU_ELEMENTS) if self.x.device.type == "cpu" else BATCH_ELEMENTS
 
     def share(self, which: int, of: int) -> "Question":
-        """The same question about every `of`-th sample; f(x) is not evaluated again, and its variance is that of all samples."""
+        """The same question about every `of`-th sample; f(x) is not evaluated again; its variance and the spread are those of all."""
         one = replace(self, x=self.x[which::of], classes=self.has_classes)
-        one.__dict__.update(complete=self.complete[which::of], variance=self.variance)
+        one.__dict__.update(
+            complete=self.complete[which::of], variance=self.variance, spread=self.spread
+        )
         return one
 
     @property

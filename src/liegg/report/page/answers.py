@@ -10,7 +10,7 @@ from liegg._utils.text import percent_digits, percentage
 from liegg.report.numbers import number, with_interval
 from liegg.report.page import charts
 from liegg.results.answer import HOLDS, Answer, FiniteChange
-from liegg.results.answers import Answers
+from liegg.results.answers import Answers, largest_cell
 
 BAR_WIDTH, BAR_EDGE = 200.0, 6.0
 """Width of a bar of the table, and its margin on either side."""
@@ -61,6 +61,7 @@ def answers_of(answers: Answers) -> dict[str, Any] | None:
         "scale": [(_across(step, top), percentage(step)) for step in (0.0, top / 2, top)],
         "width": BAR_WIDTH,
         "untrained": any(one.untrained for one in answers),
+        "largest": any(one.largest is not None for one in moved),
         "samples": max((len(one.each_change) for one in moved), default=0),
         "level": f"{100 * moved[0].level:g}" if quantity == "predictions" else "",
         "within": percentage(HOLDS),
@@ -122,13 +123,15 @@ def _row(answer: Answer, told: Told | None, top: float) -> dict[str, Any]:
         "effect": number(answer.effect, 2),
         "radius": "" if finite is None else finite.size_in_words(finite.radius).removeprefix("by "),
         "bar": None,
+        "largest": largest_cell(answer),
     }
     if told is None:
         return row
     changed = answer.changed or percentage(told.value)
     random = percentage(told.random) if told.random < math.inf else "undefined"
     row |= {"changed": changed, "random": random}
-    bar = {"value": _across(told.value, top), "random": _across(told.random, top), "ends": None}
+    beside = _across(told.random, top) if told.random < math.inf else None
+    bar = {"value": _across(told.value, top), "random": beside, "ends": None}
     if told.low is not None and told.high is not None:
         row["interval"] = f"{percent_digits(told.low)} to {percentage(told.high)}"
         bar["ends"] = (_across(told.low, top), _across(told.high, top))

@@ -164,7 +164,7 @@ def changes(
     """Lay out percentages against the size of a motion, one line through points for each kind of motion.
 
     Args:
-        lines: `change` and `control`, in per cent, one value per size; infinities are drawn at the edge.
+        lines: `change` and `control`, in per cent, one value per size; infinities are left out.
         sizes: ascending, the first 0.
         top: upper end of the axis; by default what holds the largest finite value, up to a limit.
         texts: `unit` of the sizes, `x_label`, `y_label` and `label`.
@@ -179,7 +179,9 @@ def changes(
     degrees = "°" if texts["unit"] == "°" else ""
     points = {
         kind: [
-            (across(size), place(min(value, top))) for size, value in zip(sizes, line, strict=True)
+            (across(size), place(min(value, top)))
+            for size, value in zip(sizes, line, strict=True)
+            if math.isfinite(value)
         ]
         for kind, line in lines.items()
     }

@@ -11,8 +11,10 @@ from liegg._utils.diagnoses import plural
 from liegg.report.numbers import angle, number, power_of_ten, with_interval
 from liegg.report.page.charts import Panel, Series, over_layers
 from liegg.report.page.layers import (
+    CANDIDATE_WORDS,
     DEFECT_DECADES,
     DEFECT_WORDS,
+    INTERVAL_WORDS,
     LAYER_GLOSSARY,
     count_words,
     layer_panels,
@@ -38,6 +40,13 @@ MODEL_GLOSSARY = (
         "(equivariance). so(3) is the name of all rotations in three dimensions; other names are of that kind.",
     ),
     DEFECT_WORDS,
+    CANDIDATE_WORDS,
+    INTERVAL_WORDS,
+    (
+        "predictions, classes",
+        "a classifier has one output per class, and predicts the class with the largest one. A prediction changes if another "
+        "class is predicted after the motion than before.",
+    ),
     (
         "spread",
         "standard deviation: of the outputs over the samples, or of the samples about their mean.",

@@ -24,6 +24,18 @@ DEFECT_WORDS = (
     "from those of other motions.",
 )
 
+CANDIDATE_WORDS = (
+    "candidates, directions",
+    "the motions among which symmetries were searched: those named, and all mixtures of them. A direction is one such mixture; an "
+    "average direction stands for all of them.",
+)
+
+INTERVAL_WORDS = (
+    "interval, in brackets",
+    "where the number would lie with other samples of the same kind, in 95 of 100 cases unless stated otherwise. A difference is "
+    "clear if its interval leaves out zero.",
+)
+
 LAYER_GLOSSARY = (
     (
         "symmetry",
@@ -31,6 +43,8 @@ LAYER_GLOSSARY = (
         "if its output moves along with the input instead.",
     ),
     DEFECT_WORDS,
+    CANDIDATE_WORDS,
+    INTERVAL_WORDS,
 )
 
 

@@ -133,7 +133,8 @@ def _predictions(
         _texts(rows[name], whole_turn=finite.whole_turn, classes=classes) if name in rows else None
         for name in known
     ]
-    return {"places": times, "predictions": texts}
+    largest = finite.largest is not None
+    return {"places": times, "predictions": texts, "largest": largest}
 
 
 def _texts(row: list[int], *, whole_turn: bool, classes: Sequence[str] | None) -> list[str]:
