@@ -5,6 +5,7 @@ import json
 
 import pytest
 import torch
+from torch import Tensor
 
 import liegg
 from cases import normal
@@ -198,3 +199,37 @@ def test_an_action_that_moves_nothing_says_what_to_define():
 def test_the_page_shows_words(sym, tmp_path):
     page = sym.report(tmp_path / "page.html", samples=X[:4]).read_text(encoding="utf-8")
     assert all(words in page for words in sym.words)
+
+
+def test_faults_of_an_action_are_not_taken_for_faults_of_the_model():
+    def model(x: Tensor) -> Tensor:
+        return x.sum(1)
+
+    class Empty(Action):
+        size = 2
+
+    class Short(Empty):
+        def fields(self, x: Tensor) -> Tensor:
+            return x[:, :1, None]
+
+    class Failing(Empty):
+        def fields(self, x: Tensor) -> Tensor:
+            raise KeyError("radius")
+
+    for action, expected in (
+        (Empty(), r"define Empty\.act\(h, x\), Empty\.field"),
+        (Short(), r"Short (returns velocities|fails)"),
+        (Failing(), "Failing fails for a sample of shape .*KeyError: 'radius'"),
+    ):
+        with pytest.raises(ArgumentError, match=expected):
+            liegg.discover(model, X, action)
+        with pytest.raises(ArgumentError, match=expected):
+            liegg.discover_data(X.repeat(50, 1), action)
+
+
+def test_attributes_that_a_result_does_not_have_are_no_attributes():
+    sym = liegg.discover(lambda x: x.square().sum(1), X, Fields())
+    assert not hasattr(sym, "generators")
+    assert not hasattr(sym, "output_generators")
+    with pytest.raises(ArgumentError, match="output_action="):
+        _ = sym.output_generators

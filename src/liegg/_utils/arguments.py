@@ -28,6 +28,9 @@ Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 Record = TypeVar("Record")
 
+NEAREST = 0.6
+"""Similarity from which on a known keyword is suggested for an unknown one; unlike words have at most a half."""
+
 UNION = (Union, types.UnionType)
 
 
@@ -142,7 +145,7 @@ class _Signature:
 
     def _advice(self, name: str) -> str:
         """Advice for an unknown keyword."""
-        nearest = get_close_matches(name.lower(), [*self.advice, *self.names], n=1, cutoff=0.7)
+        nearest = get_close_matches(name.lower(), [*self.advice, *self.names], n=1, cutoff=NEAREST)
         if nearest and nearest[0] in self.advice:
             return self.advice[nearest[0]]
         if nearest:

@@ -9,6 +9,10 @@ class ArgumentError(LieggError, ValueError):
     """An argument has an invalid value."""
 
 
+class UnavailableError(ArgumentError, AttributeError):
+    """A result does not have this attribute, so that `hasattr` is false."""
+
+
 class DataError(LieggError, ValueError):
     """The data cannot be analysed as given."""
 

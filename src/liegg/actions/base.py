@@ -12,7 +12,7 @@ from liegg._utils.errors import ArgumentError
 from liegg._utils.forward_mode import jvp
 from liegg.actions.displacement import Displacement
 from liegg.actions.finite.space import Space
-from liegg.actions.flow import flow
+from liegg.actions.flow import flow, flows
 from liegg.actions.generators import real_generators
 from liegg.actions.motion import Motion
 from liegg.actions.settings import motions
@@ -58,11 +58,13 @@ class Action(ABC):
             x: samples `[b, *x]`.
         """
         coefficients = self._vector(h)
-        return flow(lambda moved: self.field(coefficients, moved), x)
+        return flow(lambda moved, _: self.field(coefficients, moved), x)
 
     def act_all(self, h: Float[Tensor, "m g"], x: Tensor) -> Float[Tensor, "m b ..."]:
         """Move the same samples by several finite motions; override it to share work."""
-        return torch.stack([self.act(row, x) for row in h])
+        if not self._overrides("fields") or self._overrides("field") or self._overrides("act"):
+            return torch.stack([self.act(row, x) for row in h])
+        return flows(self.fields, h.to(x), x)
 
     def field(self, h: Float[Tensor, " g"], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Velocity of each sample under the motion with coefficients `h`."""
@@ -115,6 +117,11 @@ class Action(ABC):
     def interpolates(self) -> bool:
         """Whether finite motions resample a grid."""
         return any(action.interpolates for action in self.components)
+
+    @property
+    def other_conventions(self) -> tuple["Action", ...]:
+        """The same motions in conventions with which this one may be confused, such as another order of the components."""
+        return ()
 
     # Structured samples
 

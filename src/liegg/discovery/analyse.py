@@ -17,6 +17,7 @@ from liegg._utils.precision import coarsest, full_precision_products, rounding_u
 from liegg._utils.random import seeded
 from liegg._utils.threads import SMALL_COLUMNS, one_if, threads
 from liegg.actions import Action, Motion
+from liegg.actions.own_motion import check_own_motion
 from liegg.discovery.about.answer import Asked, answer_all
 from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import motions_asked, spread_of_values
@@ -217,6 +218,7 @@ def reading(
         with closing(batches.numbered()) as rest:
             head = next(rest)
             request.action.check(tuple(head[1].shape[1:]))
+            check_own_motion(request.action, head[1])
             yield function, batches, head, rest
 
 

@@ -47,14 +47,32 @@ from liegg.results.verified import with_verification
 
 Control = Literal["none", "random", "reinitialised"]
 
+TOLERANCE_ADVICE = (
+    "Pass thresholds=liegg.Thresholds(threshold=...), the largest defect of a strong symmetry."
+)
+INTERVAL_ADVICE = (
+    "Intervals are always made; pass thresholds=liegg.Thresholds(level=...) for another coverage."
+)
+
 ADVICE = {
     "device": "The model runs on its own device: move the model, for example model.cuda().",
     "dtype": "The model runs in its own precision: convert the model, for example model.double().",
     "control": "Pass controls='reinitialised'.",
     "limits": "Pass thresholds=liegg.Thresholds(...).",
+    **dict.fromkeys(("tol", "tolerance", "rtol", "rank_tol"), TOLERANCE_ADVICE),
+    **dict.fromkeys(("bootstrap", "confidence", "ci", "alpha"), INTERVAL_ADVICE),
+    **dict.fromkeys(
+        ("questions", "question", "motions"),
+        "Pass about='rotation', or a mapping of names to generators.",
+    ),
+    **dict.fromkeys(("held", "test", "validation"), "Pass held_out= samples."),
+    **dict.fromkeys(
+        ("group", "generators", "candidates"),
+        "Pass the candidates as action=, for example liegg.Linear(3).",
+    ),
     "n_samples": "Pass fewer samples, for example data[:1000].",
     "num_workers": "Pass a DataLoader with num_workers=.",
-    "shuffle": "Pass a DataLoader; the order of the samples changes only the intervals, by a few percent.",
+    "shuffle": "The order of the samples does not matter.",
     "task": "Pass target='classes' or target='values'.",
     "verify": "Pass held_out= samples, or call liegg.verify.",
     **{name: f"Pass run=liegg.Run({name}=...)." for name in Run.__dataclass_fields__},

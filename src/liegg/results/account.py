@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.diagnoses import Remark
-from liegg._utils.errors import ArgumentError
+from liegg._utils.errors import ArgumentError, UnavailableError
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.identification import Identification
 from liegg.algebra.words.readable import word_tolerance
@@ -238,15 +238,15 @@ def generators_of(action: Action, coefficients: Float[Tensor, "d g"]) -> Float[T
         coefficients: one row per generator.
 
     Raises:
-        ArgumentError: the action has no matrices, or they are too large to be built.
+        UnavailableError: the action has no matrices, or they are too large to be built.
     """
     if not isinstance(action, MatrixAction):
-        raise ArgumentError(
+        raise UnavailableError(
             f"{action!r} has no matrices: its generators are vector fields. Use sym.coefficients and sym.words."
         )
     count, n = len(coefficients), action.ambient
     if count * n**2 > LARGEST_SIZE:
-        raise ArgumentError(
+        raise UnavailableError(
             f"{count} generators of {n} × {n} take {readable(8 * count * n**2)} as matrices. Build a few of them with "
             "sym.action.matrices(sym.coefficients[:3])."
         )

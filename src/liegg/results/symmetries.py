@@ -11,7 +11,7 @@ from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Remark
-from liegg._utils.errors import ArgumentError, MissingExtraError
+from liegg._utils.errors import ArgumentError, MissingExtraError, UnavailableError
 from liegg.actions import Action
 from liegg.algebra.identification import Identification
 from liegg.decision.controls import Controls
@@ -121,7 +121,7 @@ class Symmetries:
         """Generators of the symmetries as matrices, orthonormal in the Frobenius inner product.
 
         Raises:
-            ArgumentError: the action has no matrices, or they are too large; `coefficients` holds them all.
+            UnavailableError: the action has no matrices, or they are too large; `coefficients` holds them all.
         """
         if self.account.generators is not None:
             return self.account.generators
@@ -132,10 +132,10 @@ class Symmetries:
         """Output generators that go with `generators`, one by one.
 
         Raises:
-            ArgumentError: this is an analysis of invariance, which has none.
+            UnavailableError: this is an analysis of invariance, which has none.
         """
         if self.output_action is None:
-            raise ArgumentError(
+            raise UnavailableError(
                 "this is an analysis of invariance: pass output_action= to discover() to get output generators."
             )
         if self.account.output_generators is not None:

@@ -1,7 +1,7 @@
 """Irreducible representations of the rotations of space, in the basis of real spherical harmonics."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal
 
@@ -72,6 +72,11 @@ class Irrep(Representation):
     def basis(self) -> Float[Tensor, "3 3 3"]:
         """so(3), of unit length."""
         return so(3) / 2**0.5
+
+    @property
+    def other_conventions(self) -> tuple["Irrep", ...]:
+        """The other order of the components."""
+        return (replace(self, order="standard" if self.order == "e3nn" else "e3nn"),)
 
     @property
     def images(self) -> Float[Tensor, "3 m m"]:

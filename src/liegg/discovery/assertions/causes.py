@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from liegg._utils.errors import LieggError
-from liegg.actions import Irrep
 from liegg.discovery.assertions.error import Question, reflection_error
 
 REMAINING_ERROR = 0.1
@@ -128,17 +127,10 @@ def _outputs(asked: Question, weights: Tensor, error: float, _repeat: Any) -> It
         )
     elif still <= REMAINING_ERROR * error:
         yield f"the output does not move at all (error {still:.1g}): it is invariant; leave output_action out"
-    elif isinstance(asked.output_action, Irrep):
-        yield from _other_order(asked, asked.output_action, weights, error)
-
-
-def _other_order(asked: Question, irrep: Irrep, weights: Tensor, error: float) -> Iterator[str]:
-    """The components of spherical harmonics are in the other order."""
-    order = "standard" if irrep.order == "e3nn" else "e3nn"
-    other = replace(irrep, order=order)
-    value = replace(asked, output_action=other).change(weights)
-    if value <= REMAINING_ERROR * error:
-        yield f"another order of the components: with {other!r} the error is {value:.1g}"
+    for other in asked.output_action.other_conventions:
+        value = replace(asked, output_action=other).change(weights)
+        if value <= REMAINING_ERROR * error:
+            yield f"another order of the components: with {other!r} the error is {value:.1g}"
 
 
 def _context(asked: Question, _weights: Tensor, error: float, _repeat: Any) -> Iterator[str]:

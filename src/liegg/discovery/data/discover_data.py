@@ -18,6 +18,7 @@ from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg._utils.threads import threads
 from liegg.actions import Action, MatrixAction
+from liegg.actions.own_motion import check_own_motion
 from liegg.decision.distribution import SAMPLES_PER_COMBINATION
 from liegg.decision.thresholds import Thresholds
 from liegg.decision.two_sample import MOVED_LEVEL, PERMUTATIONS, MovedTest
@@ -159,6 +160,7 @@ def _density(
     with seeded(seed), torch.inference_mode(False), torch.no_grad():
         first = _some(batches)
         action.check(tuple(first.shape[1:]))
+        check_own_motion(action, first)
         _check_spread(first)
         chosen = _functions(functions, action, first, seed=seed, classes=classes.count)
         assigner = BlockAssigner(BLOCKS, as_groups(run.groups))
@@ -225,6 +227,7 @@ def _together(batches: Batches, action: Action) -> Float[Tensor, "b ..."]:
     if len(x) < FEWEST_DECIDED:
         raise ArgumentError(f"the data has {len(x)} samples; at least {FEWEST_DECIDED} are needed.")
     action.check(tuple(x.shape[1:]))
+    check_own_motion(action, x)
     _check_spread(x)
     return x
 
