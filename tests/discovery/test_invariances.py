@@ -62,10 +62,32 @@ def test_an_output_that_does_not_matter_changes_nothing(size):
     assert torch.allclose(more.defects, alone.defects, rtol=1e-9, atol=1e-20)
 
 
-def test_a_feature_that_does_not_matter_adds_its_own_motions_only():
-    """Maps to the unused feature preserve the function; the rotations stay counted."""
-    assert count(nearly_round) == 3
-    assert count(nearly_round, torch.cat([X, normal(300, 1, seed=5)], dim=1)) == 3 + 4
+@pytest.mark.parametrize(("unused", "size"), [(1, 1.0), (1, 8.0), (1, 100.0), (3, 1.0), (3, 8.0)])
+def test_features_that_do_not_matter_add_their_own_motions_only(unused, size):
+    """Maps to the unused features preserve the function; the rotations stay counted, with their grade."""
+    x = torch.cat([X, size * normal(300, unused, seed=5)], dim=1)
+    alone = liegg.discover(nearly_round, X, liegg.Linear(3))
+    more = liegg.discover(nearly_round, x, liegg.Linear(3 + unused))
+    assert alone.nullity == 3
+    assert more.nullity == 3 + unused * (3 + unused)
+    assert more.decision.grades[more.nullity - 3 : more.nullity] == alone.decision.grades[:3]
+
+
+def test_rotations_that_nearly_change_too_much_are_not_lost_beside_a_large_unused_feature():
+    """The effect is that of motions as large as the data that is read: rotations stay approximate."""
+    x = normal(1000, 4, seed=6)
+
+    def learned(x):
+        return (x[:, :3].square().sum(1) / 2).sin() + 0.05 * (
+            (2 * x[:, 0]).sin() + x[:, 1] * x[:, 2]
+        )
+
+    grades = [
+        liegg.discover(learned, x * torch.tensor([1, 1, 1, size]), liegg.Linear(4)).decision.grades
+        for size in (1.0, 8.0)
+    ]
+    assert grades[0].count("approximate") == 3
+    assert grades[1] == grades[0]
 
 
 def test_a_candidate_that_does_not_move_the_data_changes_nothing():

@@ -20,8 +20,9 @@ class Thresholds:
         strong: largest defect of a strong symmetry. At 0.001 the output moves by at most 3 % of the average.
         weak: largest defect of a weak symmetry, which is not counted. At 0.6 the output moves by at
             most 77 % of the average.
-        effect: largest effect of a symmetry: change of the output relative to its spread, for a motion as large as the data's own
-            spread. The other grades have the share of it that the root of their largest defect is of that of `threshold`.
+        effect: largest effect of a symmetry: change of the output relative to its spread, for a motion as large as the spread
+            of the data that the output depends on. The other grades have the share of it that the root of their largest
+            defect is of that of `threshold`.
         resolution: defects below this are equal when models are compared.
         floor_factor: rounding units of the model's arithmetic within which a direction counts as
             exact. Exact symmetries stay within 3.

@@ -249,6 +249,7 @@ def conclude(
         shape=tuple(first.shape[1:]),
         batch_size=batch_size,
         slope=model.slope,
+        read=seen.read,
         nonlinearity=seen.nonlinearity,
         hidden=seen.hidden,
         notes=(*model.notes, *notes_of(model, steps.row_plan, request.action), *seen.notes),

@@ -11,6 +11,7 @@ from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.hidden_derivatives import HiddenChange, hidden_change, refuse
 from liegg.inputs.model import Model
 from liegg.inputs.nonlinearity import nonlinearity
+from liegg.inputs.read_share import read_share
 from liegg.polarization.finite_motions import finite_motions
 from liegg.polarization.plan import Plan
 
@@ -24,6 +25,7 @@ class FirstLook(NamedTuple):
     Attributes:
         hidden: change of its output that its derivative does not show; None if not known.
         nonlinearity: of the model between samples; None if not known.
+        read: share of the spread of the samples in numbers on which the output depends.
         notes: what could not be checked.
         warnings: what was found wrong.
     """
@@ -32,6 +34,7 @@ class FirstLook(NamedTuple):
     nonlinearity: float | None = None
     notes: tuple[Remark, ...] = ()
     warnings: tuple[Remark, ...] = ()
+    read: float = 1.0
 
 
 def look(function: Model, first: Tensor, request: Request, how: Plan) -> FirstLook:
@@ -62,7 +65,15 @@ def look(function: Model, first: Tensor, request: Request, how: Plan) -> FirstLo
         warnings = () if doubt is None else (doubt,)
     except Exception:  # whatever a model does there must not break the analysis
         warnings = ()
-    return FirstLook(hidden, curved, notes, warnings)
+    return FirstLook(hidden, curved, notes, warnings, read_from(function, first, request))
+
+
+def read_from(function: Model, first: Tensor, request: Request) -> float:
+    """Share of the spread in numbers on which the output depends; 1 if the model has no gradient."""
+    try:
+        return read_share(function, first, movable=request.action.movable(first))
+    except Exception:  # whatever a model does there must not break the analysis
+        return 1.0
 
 
 def hidden_from(function: Model, first: Tensor, request: Request) -> HiddenChange | None:

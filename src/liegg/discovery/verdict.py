@@ -53,6 +53,7 @@ class ModelInfo:
         shape: shape of a sample.
         batch_size: samples per batch, as requested.
         slope: its mean squared gradient; None if not known.
+        read: share of the spread of the samples in numbers that it depends on.
         nonlinearity: its nonlinearity on the data; None if not known.
         hidden: change of its output that its derivative does not show; None if not known.
         notes: how it was opened, if that was unusual.
@@ -67,6 +68,7 @@ class ModelInfo:
     shape: tuple[int, ...]
     batch_size: int | None = None
     slope: float | None = None
+    read: float = 1.0
     nonlinearity: float | None = None
     hidden: HiddenChange | None = None
     notes: tuple[Remark, ...] = ()
@@ -153,7 +155,7 @@ def _verdict(
     shared = {
         "floor": floor.value,
         "control": float("inf") if random is None else random.low,
-        "response": _response(sums, solution, info.unit),
+        "response": _response(sums, solution, info),
     }
     draws = bootstrap(accumulated.blocks, solution, floor=floor.value, seed=accumulated.seed)
     bounds = None if draws is None else draws.bounds(level=thresholds.level)
@@ -310,12 +312,15 @@ def _facts(
     )
 
 
-def _response(sums: PassSums, solution: Defects, unit: float) -> float:
-    """Squared effect of a direction whose defect is 1; 0 if the spread of the output is not known, or only rounding."""
+def _response(sums: PassSums, solution: Defects, info: ModelInfo) -> float:
+    """Squared effect of a direction whose defect is 1; 0 if the spread of the output is not known, or only rounding.
+
+    The effect is that of a motion as large as the spread of those numbers of a sample that the output depends on.
+    """
     if sums.diagnostics is None or sums.spread is None:
         return 0.0
-    variance, average = sums.diagnostics.variance, solution.sensitivity * sums.spread
-    if variance <= (ROUNDING_UNITS * unit) ** 2 * max(sums.output_square, average):
+    variance, average = sums.diagnostics.variance, solution.sensitivity * sums.spread * info.read
+    if variance <= (ROUNDING_UNITS * info.unit) ** 2 * max(sums.output_square, average):
         return 0.0
     return average / variance
 

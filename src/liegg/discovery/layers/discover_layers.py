@@ -21,7 +21,7 @@ from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.analyse import analyse, conclude, reading
 from liegg.discovery.discover import ADVICE
-from liegg.discovery.first_batch import FirstLook, hidden_from
+from liegg.discovery.first_batch import FirstLook, hidden_from, read_from
 from liegg.discovery.layers.hooks import Layer, Network, network_of, truncate
 from liegg.discovery.layers.select import Layers, Selection, parse_selection, select_layers
 from liegg.discovery.layers.streaming import LayerPass, stream_layers
@@ -293,7 +293,9 @@ def _solve_layer(
         convolves=convolves(network.root),
         weights=sum(weight.numel() for weight in network.root.parameters()),
     )
-    hidden = hidden_from(model, first, request)
+    seen = FirstLook(
+        hidden=hidden_from(model, first, request), read=read_from(model, first, request)
+    )
 
     def symmetries(
         problem: Problem, function: Callable[[Tensor], Tensor], output_action: Action | None
@@ -313,7 +315,7 @@ def _solve_layer(
             sums=sums._replace(parts=None),  # what is found is decided without intervals
             request=request,
             batch_size=size,
-            seen=FirstLook(hidden=hidden),
+            seen=seen,
         )
         result = solve(steps)
         if result.accumulated.solution.sensitivity > 0 or not len(result.defects):
