@@ -20,6 +20,7 @@ from liegg._utils.threads import threads
 from liegg.actions import Action, MatrixAction
 from liegg.decision.thresholds import Thresholds
 from liegg.decision.two_sample import MOVED_LEVEL, PERMUTATIONS, MovedTest
+from liegg.discovery.data.callables import called_on, device_of
 from liegg.discovery.data.classes import Classes, as_classes
 from liegg.discovery.data.conclude import conclude
 from liegg.discovery.data.functions import FUNCTIONS, choose_functions, is_own
@@ -65,7 +66,8 @@ def discover_data(
     $\phi$. The means of these derivatives are computed in one pass, for every candidate, and tested against their sampling noise.
 
     Args:
-        data: the samples, as for `liegg.discover`.
+        data: the samples, as for `liegg.discover`. They may be on any device: the analysis runs on the CPU in float64, and functions
+            of yours are called with samples on the device of the data.
         action: the candidate generators, such as `liegg.Linear(4)`.
         question: `"density"` asks for motions that leave the distribution unchanged, `"support"` for motions along the surface on
             which the data lies, whatever its density there: polynomials that vanish on the data are fitted. `"discriminator"` is
@@ -102,8 +104,15 @@ def discover_data(
     run = _checked_run(run or Run())
     if is_table(data):
         action, data = action.named(column_labels(data)), table_values(data)
-    batches = as_batches(data, batch_size=run.batch_size).prepared(torch.float64, None)
-    held = None if held_out is None else as_batches(held_out).prepared(torch.float64, None)
+    place = device_of(as_batches(data))
+    batches = _on_cpu(data, run.batch_size)
+    held = None if held_out is None else _on_cpu(held_out)
+    if is_own(functions) and callable(functions):
+        functions = called_on(functions, place)
+    if elements is not None:
+        elements = {
+            name: called_on(one, place) if callable(one) else one for name, one in elements.items()
+        }
     classes = as_classes(labels)
     if question == "density":
         return _density(
@@ -239,6 +248,11 @@ def _check_agreement(sym: Symmetries, density: Symmetries) -> None:
         f"the discriminator hardly changes under {', '.join(sym.words) or sym.name}, but {why}: the network has not learned what tells "
         "the data apart. Use question='density'."
     )
+
+
+def _on_cpu(data: Data, batch_size: int | None = None) -> Batches:
+    """Batches in float64 on the CPU, wherever the data is: many small sums are not worth a GPU."""
+    return as_batches(data, batch_size=batch_size).prepared(torch.float64, torch.device("cpu"))
 
 
 def _checked_run(run: Run) -> Run:
