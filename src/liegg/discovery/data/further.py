@@ -1,7 +1,6 @@
 """The directions found, tested by test functions that did not choose them: finer ones, and the usual ones beside the user's own."""
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
