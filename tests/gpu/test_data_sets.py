@@ -17,8 +17,7 @@ def _found(x: torch.Tensor, **options: Any) -> liegg.Symmetries:
 
 def test_the_distribution(device):
     x = data_set("half shell", 3000)
-    options: dict[str, Any] = {"functions": 32, "labels": x[:, 2] > 1}
-    here = _found(x[:2500], **options | {"labels": x[:2500, 2] > 1})
+    here = _found(x[:2500], functions=32, labels=x[:2500, 2] > 1)
     there = _found(
         x[:2500].to(device),
         functions=32,
@@ -48,7 +47,9 @@ def test_functions_of_samples(question: Any, device):
     x = data_set("half shell", 3000)
     if question == "support":
         x = x / x.norm(dim=1, keepdim=True)
-    labels = {"labels": (x[:, :2].norm(dim=1) > 0.7).to(device)} if question == "label" else {}
+    labels: dict[str, Any] = {}
+    if question == "label":
+        labels["labels"] = (x[:, :2].norm(dim=1) > 0.7).to(device)
     action = liegg.Linear(3).restrict(liegg.so(3))
     sym = liegg.discover_data(x.to(device), action, question=question, **labels)
     assert sym.nullity == {"support": 3, "discriminator": 1}.get(question, 1)

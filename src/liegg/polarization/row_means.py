@@ -176,7 +176,13 @@ def update(
 def merge(one: RowSums, other: RowSums) -> RowSums:
     """Sums over the samples of both, which must have started from the same `init`."""
     return RowSums(
-        *(a + b for a, b in zip(one[:-2], other[:-2], strict=True)),
+        rows=one.rows + other.rows,
+        counts=one.counts + other.counts,
+        square=one.square + other.square,
+        squared=one.squared + other.squared,
+        covered=one.covered + other.covered,
+        values=one.values + other.values,
+        products=one.products + other.products,
         inputs=displacement.merge(one.inputs, other.inputs),
         extremes=extremes.merge(one.extremes, other.extremes),
     )

@@ -116,7 +116,7 @@ def update(
 
 def merge(one: SpanSums, other: SpanSums) -> SpanSums:
     """Sums over the samples of both."""
-    return SpanSums(*(a + b for a, b in zip(one, other, strict=True)))
+    return SpanSums._make(a + b for a, b in zip(one, other, strict=True))
 
 
 def finalise(state: SpanSums) -> SpanMeans:
