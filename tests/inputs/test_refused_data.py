@@ -185,11 +185,7 @@ def test_a_value_that_overflows_the_model_s_dtype_is_named():
             "the batch that starts at sample 0 is a dict; expected a tensor or array",
         ),
         ([X, {"x": X}], TreeDataError, "the batch that starts at sample 10 is a dict"),
-        (
-            [[1.0, 2.0]],
-            DataError,
-            "the batch that starts at sample 0 is a float; expected a tensor or array",
-        ),
+        ([[1.0, 2.0]], DataError, "data is a list of numbers; expected a tensor or array"),
         ([[1.0, 2.0]], DataError, "For lists of numbers pass torch.tensor(data)."),
         (Items([{"x": x} for x in X]), TreeDataError, "is a dict; expected a tensor or array"),
         (

@@ -32,3 +32,31 @@ def test_means_and_covariance_are_those_of_the_dense_rows() -> None:
     torch.testing.assert_close(
         torch.tensor(sums.spread), (x - x.mean(0)).square().sum(1).mean().float()
     )
+
+
+def test_sums_of_processes_merge_to_those_of_one() -> None:
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(90, 2, generator=generator, dtype=torch.float64)
+    action, block, label = liegg.Linear(2), torch.arange(90) % 4, torch.arange(90) % 3
+    functions, covers = fourier_features(x, 5, seed=1), torch.ones(90) > 0
+    empty = row_means.init(functions, action, x, 4, classes=3)
+
+    def summed(part: slice) -> row_means.RowSums:
+        return row_means.update(
+            empty,
+            functions,
+            Workspace(action),
+            x[part],
+            block[part],
+            covers=covers[part],
+            label=label[part],
+            first=part.start,
+        )
+
+    parts = [summed(slice(start, start + 30)) for start in (0, 30, 60)]
+    merged = row_means.merge(parts[2], row_means.merge(parts[0], parts[1]))
+    one = row_means.finalise(summed(slice(0, 90)), action, x)
+    two = row_means.finalise(merged, action, x)
+    for first, second in zip(one[:-1], two[:-1], strict=True):
+        torch.testing.assert_close(first, second)
+    assert one.extremes.places.tolist() == two.extremes.places.tolist()

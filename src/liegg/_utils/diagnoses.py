@@ -96,6 +96,11 @@ class Diagnosis(Enum):
         "Undecided: chance explains what {samples:sample} {samples:?shows|show} along {undecided} of {total:direction}, but does not "
         "exclude a large effect; no symmetry is claimed.",
     )
+    DATA_DOUBTED = (
+        Kind.VERDICT,
+        "Undecided: the first test functions see hardly any change of {samples:sample} along {undecided} of {total:direction}, but "
+        "something else speaks against {undecided:?it|them} (see the warnings); no symmetry is claimed.",
+    )
     DATA_SYMMETRIES = (
         Kind.VERDICT,
         "{grades} {nullity:?symmetry|symmetries} of the distribution: chance explains what the test functions see along "
@@ -130,6 +135,12 @@ class Diagnosis(Enum):
         "held-out samples that are moved along {count:symmetry} ({names}) do not look like the others (p = {p:.2g}): the test "
         "functions do not see what tells them apart. Use others, or more",
     )
+    DATA_FAILS_FURTHER = (
+        Kind.WARNING,
+        "further test functions ({functions}) change along {count:?the direction|these directions} by more than chance explains "
+        "(p ≤ {p:.2g}): the distribution has structure there that the first ones hardly see, such as corners, so that it is not "
+        "invariant",
+    )
     DATA_THICK_SURFACE = (
         Kind.WARNING,
         "the samples are {percent} % of the data's size away from the surface that was fitted: the directions and the name are no more "
@@ -154,6 +165,16 @@ class Diagnosis(Enum):
         Kind.WARNING,
         "samples are like those before them, as in a series or a sorted file: they count as about {effective:independent sample}. "
         "If their order has no meaning, shuffle them; if they belong together in groups, give these in run=liegg.Run(groups=...)",
+    )
+    DATA_CONSTANT_COLUMNS = (
+        Kind.WARNING,
+        "{names} {count:?is|are} constant in the data: no motion that changes {count:?it|them} is a symmetry, and a motion that adds "
+        "{count:?it|them} to another column is a translation. Leave {count:?the column|these columns} out unless that is meant",
+    )
+    DATA_FEW_CARRY = (
+        Kind.WARNING,
+        "{count:sample} ({places}) {count:?has|have} {percent} % of the variance of all, so that {count:?it decides|they decide} how far "
+        "motions move the data. If {count:?it is an outlier|they are outliers}, leave {count:?it|them} out",
     )
     DATA_MIXED_UNITS = (
         Kind.WARNING,
@@ -945,6 +966,12 @@ class Diagnosis(Enum):
         Kind.VERDICT,
         "No motion leaves {subject} unchanged; {nearest} changes it by {percent} % of what an average motion does, more than chance "
         "explains.",
+    )
+    DATA_DOUBTED_FOR = (
+        Kind.VERDICT,
+        "Undecided whether the distribution of the data has a symmetry: the first test functions see hardly any change of "
+        "{samples:sample} along {undecided} of {total:direction}, but something else speaks against {undecided:?it|them} (see the "
+        "warnings).",
     )
     DATA_UNDECIDED_FOR = (
         Kind.VERDICT,

@@ -14,7 +14,6 @@ from torch import Tensor
 from liegg._utils.linalg import fix_signs, symmetric_eigen
 from liegg.actions import Displacement
 from liegg.decision.quadratic_test import QuadraticTest
-from liegg.decision.two_sample import MovedTest
 from liegg.polarization.row_means import RowMeans
 from liegg.spectrum.defects import Defects, trivial_of, whitening
 
@@ -36,37 +35,6 @@ JOINED_RUNS, SERIAL_ERRORS = 4, 4.0
 
 SAMPLES_PER_COMBINATION = 10
 """Samples per combination of test functions, at least."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class DistributionTest:
-    """How a data set was tested.
-
-    Attributes:
-        functions: what the test functions are, in words.
-        combinations: independent combinations of them that were used.
-        ratios: `[r]`, for each direction in the order of defects, the squared mean over what sampling noise makes of it: about 1
-            for a symmetry.
-        p_values: `[r]`, of each direction by itself.
-        found: number of directions along which chance explains the means.
-        span_p: p-value of all of these together; NaN if there is none.
-        next_p: p-value of one more; NaN if no direction is left.
-        dispersion: variance between blocks of samples over that of independent samples; copies and clusters make it larger than 1.
-        moved: held-out samples moved along each symmetry, and samples moved by given elements, against others; empty if not asked.
-        detectable: defect δ² that would have been seen with a probability of 95 %, along the symmetries found, or the nearest
-            direction if there are none.
-    """
-
-    functions: str
-    combinations: int
-    ratios: tuple[float, ...]
-    p_values: tuple[float, ...]
-    found: int
-    span_p: float
-    next_p: float
-    dispersion: float
-    detectable: float
-    moved: tuple[MovedTest, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -107,9 +75,9 @@ def pose_means(sums: RowMeans, displacement: Displacement, tolerance: float) -> 
     """
     block, _ = whitening(displacement, tolerance)
     whiten = torch.block_diag(*[block] * displacement.repeat)
-    functions = _combinations(sums)
+    functions = combinations(sums.values, sums.samples)
     mean = functions @ sums.mean @ whiten
-    covariance = _transformed(_transformed(sums.covariance, functions, 0), whiten.mT, 1)
+    covariance = transformed(transformed(sums.covariance, functions, 0), whiten.mT, 1)
     apart = functions @ sums.blocks @ whiten - mean
     dispersed = _dispersion(apart, sums.counts, covariance).mean
     serial = _serial_dispersion(functions @ sums.runs @ whiten - mean, sums.run_counts, covariance)
@@ -125,7 +93,7 @@ def pose_means(sums: RowMeans, displacement: Displacement, tolerance: float) -> 
     )
 
 
-def _transformed(
+def transformed(
     covariance: Float[Tensor, "k a k a"], matrix: Float[Tensor, "j m"], axis: int
 ) -> Float[Tensor, "..."]:
     """Covariance after a linear map of one of its two kinds of axes."""
@@ -134,11 +102,16 @@ def _transformed(
     return covariance
 
 
-def _combinations(sums: RowMeans) -> Float[Tensor, "j k"]:
-    """Combinations of the test functions that are uncorrelated, with variance 1."""
-    variances, axes = symmetric_eigen(sums.values)
+def combinations(values: Float[Tensor, "k k"], samples: int) -> Float[Tensor, "j k"]:
+    """Combinations of the test functions that are uncorrelated, with variance 1.
+
+    Args:
+        values: covariance of the functions.
+        samples: number of samples, which limits the number of combinations.
+    """
+    variances, axes = symmetric_eigen(values)
     kept = variances > VALUE_SHARE * variances[-1]
-    most = max(1, sums.samples // SAMPLES_PER_COMBINATION)
+    most = max(1, samples // SAMPLES_PER_COMBINATION)
     return (axes[:, kept] / variances[kept].sqrt()).mT[-most:]
 
 
@@ -191,7 +164,7 @@ def _serial_dispersion(
 
 def noise_of(problem: MeanProblem, h: Float[Tensor, "r d"]) -> Float[Tensor, "k d k d"]:
     """Covariance of the means along given directions."""
-    return _transformed(problem.covariance, h.mT, 1) / problem.samples
+    return transformed(problem.covariance, h.mT, 1) / problem.samples
 
 
 def solve_means(problem: MeanProblem) -> tuple[Float[Tensor, " r"], Float[Tensor, "r r"]]:
@@ -211,23 +184,42 @@ def quadratic_test(
             of test functions along which they move. None for directions that were fixed beforehand.
     """
     mean, covariance = problem.mean @ h, noise_of(problem, h)
-    if rest is not None and rest.shape[1]:
-        free = _free(problem, rest)
+    used = None if rest is None else problem.mean @ rest
+    return test_of_means(mean, covariance, used, covered=problem.covered)
+
+
+def test_of_means(
+    mean: Float[Tensor, "k d"],
+    covariance: Float[Tensor, "k d k d"],
+    used: Float[Tensor, "k e"] | None,
+    *,
+    covered: int,
+) -> QuadraticTest:
+    """Test that means vanish.
+
+    Args:
+        mean: of the derivatives along some directions.
+        covariance: of these means.
+        used: means along other directions, towards which these may have been turned; None if they were fixed beforehand.
+        covered: number of samples from which the covariance was taken.
+    """
+    if used is not None and used.shape[1]:
+        free = _free(used)
         mean = free.mT @ mean
-        covariance = _transformed(covariance, free.mT, 0)
+        covariance = transformed(covariance, free.mT, 0)
     matrix = covariance.flatten(2).flatten(0, 1)
     trace, square = float(matrix.trace()), float(matrix.square().sum())
     # The square of an estimated covariance is too large by what its own noise adds.
     square = max(
-        square - trace**2 / problem.covered, trace**2 / len(matrix), torch.finfo(matrix.dtype).tiny
+        square - trace**2 / covered, trace**2 / len(matrix), torch.finfo(matrix.dtype).tiny
     )
     return QuadraticTest(float(mean.square().sum()), trace, trace**2 / square)
 
 
-def _free(problem: MeanProblem, rest: Float[Tensor, "r e"]) -> Float[Tensor, "k f"]:
+def _free(used: Float[Tensor, "k e"]) -> Float[Tensor, "k f"]:
     """Combinations of test functions along which the other directions do not move, as orthonormal columns."""
-    used = torch.linalg.qr(problem.mean @ rest).Q
-    return torch.linalg.qr(used, mode="complete").Q[:, used.shape[1] :]
+    axes = torch.linalg.qr(used).Q
+    return torch.linalg.qr(axes, mode="complete").Q[:, axes.shape[1] :]
 
 
 def _ratio_at_least(
@@ -236,7 +228,7 @@ def _ratio_at_least(
     """Lower bound of the ratio of `quadratic_test`, without the covariance of the free combinations."""
     mean = problem.mean @ h
     if rest.shape[1]:
-        mean = _free(problem, rest).mT @ mean
+        mean = _free(problem.mean @ rest).mT @ mean
     expected = float(torch.einsum("ad,ab,bd->", h, problem.noise, h))
     return float(mean.square().sum()) / expected if expected > 0 else math.inf
 

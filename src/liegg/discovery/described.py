@@ -10,7 +10,7 @@ from liegg.actions import Action
 from liegg.algebra.identification import Identification
 from liegg.decision.controls import Controls, RandomControl
 from liegg.decision.decide import Decision
-from liegg.decision.distribution import DistributionTest
+from liegg.decision.distribution_test import DistributionTest
 from liegg.results.account import account_of
 from liegg.results.accumulated import Accumulated
 from liegg.results.symmetries import Symmetries

@@ -75,12 +75,15 @@ def as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
     if not isinstance(batch, Tensor):
         if is_tree(batch):
             raise tree_data(batch, f"the batch that starts at sample {first}")
-        hint = "For dictionaries say which tensor moves, for example action={'x': liegg.Linear(3)}."
         if isinstance(batch, int | float):
-            hint = "For lists of numbers pass torch.tensor(data)."
+            raise DataError(
+                "data is a list of numbers; expected a tensor or array with one sample per row. For lists of numbers pass "
+                "torch.tensor(data)."
+            )
         raise DataError(
             f"the batch that starts at sample {first} is a {type(batch).__name__}; expected a "
-            f"tensor or array, or a tuple whose first entry is one. {hint}"
+            "tensor or array, or a tuple whose first entry is one. For dictionaries say which tensor moves, for example "
+            "action={'x': liegg.Linear(3)}."
         )
     check_plain(batch)
     if batch.ndim == 0:

@@ -152,19 +152,20 @@ def check_agreement(group: Group, settings: dict[str, Any]) -> None:
             )
 
 
-def merge_all(group: Group, state: PassState, like: PassState) -> PassState:
+def merge_all(group: Group, state: Any, like: Any, merge: Callable[[Any, Any], Any] = merge) -> Any:
     """Merge the states of all processes, in the same order in each of them; two are held at a time.
 
     Args:
         group: the processes.
         state: the state of this process's share; no rows are pending.
         like: a state of no samples.
+        merge: merges two of them.
 
     Raises:
         ProcessError: another process failed or was lost.
     """
 
-    def share(rank: int) -> PassState:
+    def share(rank: int) -> Any:
         all_gather(group, None)
         message: list[Any] = [to_tensors(state) if rank == dist.get_rank() else None]
         with _explain_lost():

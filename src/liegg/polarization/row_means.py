@@ -7,8 +7,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from liegg.actions import Action
-from liegg.polarization import displacement
+from liegg.polarization import displacement, extremes
 from liegg.polarization.displacement import InputSums, Workspace
+from liegg.polarization.extremes import Extremes
 from liegg.polarization.test_functions import TestFunctions
 
 COVARIANCE_SAMPLES, FEWEST_COVERED = 20_000, 1_000
@@ -22,7 +23,7 @@ LARGEST_COVARIANCE = 4096
 
 
 class RowSums(NamedTuple):
-    """Sums over samples; additive, except for the centre of the inputs.
+    """Sums over samples; see `merge`.
 
     Attributes:
         rows: `[p, k, g]`, summed derivatives of each block of samples.
@@ -33,6 +34,7 @@ class RowSums(NamedTuple):
         values: `[k]`, summed values of the functions.
         products: `[k, k]`, summed products of the values.
         inputs: sums over the samples themselves.
+        extremes: the farthest samples, and the range of every number.
     """
 
     rows: Float[Tensor, "p k g"]
@@ -43,6 +45,7 @@ class RowSums(NamedTuple):
     values: Float[Tensor, " k"]
     products: Float[Tensor, "k k"]
     inputs: InputSums
+    extremes: Extremes
 
 
 def covariance_samples(columns: int) -> int:
@@ -71,6 +74,7 @@ class RowMeans(NamedTuple):
         moment: summed moments, from which the action computes the displacement.
         noise: squared motion that rounding may give a generator that does not move the data.
         spread: mean squared distance of the samples from their mean.
+        extremes: the farthest samples, and the range of every number.
     """
 
     mean: Float[Tensor, "k g"]
@@ -85,6 +89,7 @@ class RowMeans(NamedTuple):
     moment: Float[Tensor, "s s"]
     noise: float
     spread: float
+    extremes: Extremes
 
 
 def init(
@@ -115,6 +120,7 @@ def init(
         values=zeros(k),
         products=zeros(k, k),
         inputs=displacement.init(action, first),
+        extremes=extremes.init(first),
     )
 
 
@@ -127,6 +133,7 @@ def update(
     *,
     covers: Bool[Tensor, " b"],
     label: Int[Tensor, " b"] | None = None,
+    first: int = 0,
 ) -> RowSums:
     """Add the samples of a batch.
 
@@ -138,6 +145,7 @@ def update(
         block: block of every sample.
         covers: the samples from which the covariance is taken.
         label: class of every sample; None without classes.
+        first: position of the first of these samples in the data.
     """
     workspace.prepare(x)
     action, values, blocks = workspace.action, functions.values(x), len(state.counts)
@@ -147,11 +155,11 @@ def update(
     places = covers.nonzero()[: covariance_samples(len(squared)) - covered, 0]
     if len(places):
         rows = functions.rows(action, x[places])
-        flat = _by_class(rows.flatten(1), label[places], classes).flatten(1)
+        flat = by_class(rows.flatten(1), label[places], classes).flatten(1)
         square, squared = square + flat.mT @ flat, squared + flat.sum(0)
         covered += len(flat)
     sums = functions.row_sums(action, x, block * classes + label, blocks * classes)
-    values = _by_class(values, label, classes)
+    values = by_class(values, label, classes)
     return RowSums(
         rows=state.rows + sums.reshape(state.rows.shape),
         counts=state.counts + torch.bincount(block, minlength=blocks),
@@ -161,10 +169,26 @@ def update(
         values=state.values + values.sum(0),
         products=state.products + values.mT @ values,
         inputs=displacement.update(state.inputs, x, workspace),
+        extremes=extremes.update(state.extremes, x, first),
     )
 
 
-def _by_class(
+def merge(one: RowSums, other: RowSums) -> RowSums:
+    """Sums over the samples of both, which must have started from the same `init`."""
+    return RowSums(
+        rows=one.rows + other.rows,
+        counts=one.counts + other.counts,
+        square=one.square + other.square,
+        squared=one.squared + other.squared,
+        covered=one.covered + other.covered,
+        values=one.values + other.values,
+        products=one.products + other.products,
+        inputs=displacement.merge(one.inputs, other.inputs),
+        extremes=extremes.merge(one.extremes, other.extremes),
+    )
+
+
+def by_class(
     values: Float[Tensor, "b k"], label: Int[Tensor, " b"], classes: int
 ) -> Float[Tensor, "b ck"]:
     """Numbers of every sample in the columns of its class, and 0 in those of the others."""
@@ -209,4 +233,5 @@ def finalise(
         moment=moment,
         noise=noise,
         spread=displacement.spread(state.inputs),
+        extremes=state.extremes,
     )

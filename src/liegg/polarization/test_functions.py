@@ -202,7 +202,12 @@ class Monomials(TestFunctions):
 
 
 def fourier_features(
-    x: Float[Tensor, "b ..."], count: int, *, seed: int, grid: tuple[int, ...] | None = None
+    x: Float[Tensor, "b ..."],
+    count: int,
+    *,
+    seed: int,
+    grid: tuple[int, ...] | None = None,
+    scales: tuple[float, ...] = SCALES,
 ) -> FourierFeatures:
     """Random Fourier features for samples like these.
 
@@ -215,6 +220,7 @@ def fourier_features(
         count: number of functions.
         seed: of the frequencies.
         grid: channels and sides of a grid; None for numbers without an order.
+        scales: frequencies in units of one over the size of the data.
     """
     generator = torch.Generator().manual_seed(seed)
     flat = x.flatten(1).double()
@@ -225,10 +231,10 @@ def fourier_features(
         frequencies = frequencies / spread.clamp_min(torch.finfo(spread.dtype).tiny)[:, None]
     else:
         frequencies = _scaled(frequencies, flat)
-    scales = torch.tensor(SCALES, dtype=torch.float64).repeat(math.ceil(count / len(SCALES)))
+    sizes = torch.tensor(scales, dtype=torch.float64).repeat(math.ceil(count / len(scales)))
     phases = 2 * math.pi * torch.rand(count, generator=generator, dtype=torch.float64)
     kind = "random Fourier features" if grid is None else "random smooth filters"
-    return FourierFeatures(frequencies * scales[:count, None], phases, kind)
+    return FourierFeatures(frequencies * sizes[:count, None], phases, kind)
 
 
 def _scaled(noise: Float[Tensor, "k m"], flat: Float[Tensor, "b m"]) -> Float[Tensor, "k m"]:

@@ -18,7 +18,8 @@ from liegg.algebra.identification_storage import (
 from liegg.decision.block_statistics import BlockStatistics
 from liegg.decision.controls import Controls, RandomControl, ReinitialisedControl
 from liegg.decision.decide import Decision
-from liegg.decision.distribution import DistributionTest, MeanStatistics
+from liegg.decision.distribution import MeanStatistics
+from liegg.decision.distribution_test import DistributionTest
 from liegg.polarization.gram import Gram
 from liegg.polarization.r_factor import RFactor
 from liegg.results.account import Account, Candidate

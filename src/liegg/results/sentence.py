@@ -31,9 +31,9 @@ def sentence_of(sym: Symmetries) -> Remark:
     if decision.undecided:
         total = len(decision.grades) + decision.unsolved
         if sym.distribution is not None:
-            return Diagnosis.DATA_UNDECIDED_FOR(
-                samples=sym.samples, undecided=decision.undecided, total=total
-            )
+            doubted = decision.sentence.diagnosis is Diagnosis.DATA_DOUBTED
+            member = Diagnosis.DATA_DOUBTED_FOR if doubted else Diagnosis.DATA_UNDECIDED_FOR
+            return member(samples=sym.samples, undecided=decision.undecided, total=total)
         return Diagnosis.UNDECIDED_FOR(model=model, undecided=decision.undecided, total=total)
     if not decision.grades:
         return Diagnosis.NOTHING_MOVES_FOR(model=model)

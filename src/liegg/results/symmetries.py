@@ -16,7 +16,7 @@ from liegg.actions import Action
 from liegg.algebra.identification import Identification
 from liegg.decision.controls import Controls
 from liegg.decision.decide import Decision
-from liegg.decision.distribution import DistributionTest
+from liegg.decision.distribution_test import DistributionTest
 from liegg.inputs.part import part_words
 from liegg.results.account import Account, Candidate, generators_of
 from liegg.results.accumulated import Accumulated

@@ -4,7 +4,7 @@ import math
 
 from liegg._utils.diagnoses import plural
 from liegg._utils.text import runs
-from liegg.decision.distribution import DistributionTest
+from liegg.decision.distribution_test import DistributionTest
 from liegg.decision.two_sample import MOVED_LEVEL
 from liegg.results.account import EQUAL_DEFECTS, LISTED_CANDIDATES
 from liegg.results.symmetries import Symmetries
@@ -206,8 +206,9 @@ def _tests(sym: Symmetries, tests: DistributionTest) -> list[str]:
         lines.append(f"  directions known to {math.degrees(sym.decision.uncertainty):.2g}°")
     if math.isfinite(tests.detectable):
         lines.append(
-            f"  power: a defect of {tests.detectable:.2g} would have been seen with a probability of 95 %"
+            f"  power: a defect of {tests.detectable:.2g}, as these functions see it, would have been seen with a probability of 95 %"
         )
+    lines += _further(tests)
     lines += [
         f"  moved by {one.displacement:.2g} of the spread, {one.name}: {_moved(one.p_value)} ({_p(one.p_value)}, "
         f"{2 * one.samples} samples)"
@@ -218,6 +219,18 @@ def _tests(sym: Symmetries, tests: DistributionTest) -> list[str]:
             f"  samples depend on each other: they count as {sym.samples / tests.dispersion:.0f} independent ones"
         )
     return lines
+
+
+def _further(tests: DistributionTest) -> list[str]:
+    """What further test functions say, and the finest structure that they see."""
+    if not tests.further:
+        return []
+    least = min(test.p_value for test in tests.further)
+    waves = [one.wavelength for one in tests.further if not math.isnan(one.wavelength)]
+    down = f", down to a wavelength of {min(waves):.2g} of the data's size" if waves else ""
+    return [
+        f"  {len(tests.further)} times further test functions{down}: smallest {_p(least)}; finer structure is not seen"
+    ]
 
 
 def _p(value: float) -> str:

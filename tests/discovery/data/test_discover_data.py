@@ -103,14 +103,30 @@ def test_candidates_that_are_all_symmetries_count_once_there_is_power() -> None:
 def test_bad_data_gives_no_false_answer() -> None:
     x = data_set("cube", 5000)
     constant = torch.cat([data_set("gaussian", 5000)[:, :2], torch.ones(5000, 1).double()], 1)
-    assert liegg.discover_data(constant, liegg.Linear(3), functions=32).name == "so(2)"
+    flat = liegg.discover_data(constant, liegg.Linear(3), functions=32)
+    assert flat.name == "so(2)"
+    (warning,) = flat.decision.warnings
+    assert warning.diagnosis is Diagnosis.DATA_CONSTANT_COLUMNS
+    assert warning.values == {"count": 1, "names": "x₃"}
     heavy = data_set("gaussian", 5000) / data_set("gaussian", 5000, seed=1)
-    assert liegg.discover_data(heavy, liegg.Linear(3), functions=32).nullity == 0
+    tails = liegg.discover_data(heavy, liegg.Linear(3), functions=32)
+    assert tails.nullity == 0
+    assert Diagnosis.DATA_FEW_CARRY in [one.diagnosis for one in tails.decision.warnings]
     # A Gaussian beside a short uniform number: only test functions that see the short axis exclude a rotation.
     mixed = torch.stack([data_set("gaussian", 5000)[:, 0], 1e-3 * x[:, 0]], 1)
     sym = liegg.discover_data(mixed, liegg.Linear(2), functions=32)
     assert sym.nullity == 0
     assert Diagnosis.DATA_MIXED_UNITS in [one.diagnosis for one in sym.decision.warnings]
+
+
+def test_an_outlier_is_named() -> None:
+    x = data_set("gaussian", 3000)
+    x[7] = 1e4
+    sym = liegg.discover_data([x[:1000], x[1000:]], liegg.Linear(3), functions=32)
+    (warning,) = [one for one in sym.decision.warnings if one.diagnosis is Diagnosis.DATA_FEW_CARRY]
+    assert warning.values == {"count": 1, "places": "data[7]", "percent": 99}
+    advice = (Diagnosis.NOT_EXCLUDED, Diagnosis.CANNOT_TELL_FROM_CHANCE)
+    assert not any(one.diagnosis in advice for one in sym.decision.warnings)
 
 
 def test_bad_arguments():

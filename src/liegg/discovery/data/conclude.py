@@ -9,7 +9,8 @@ import torch
 from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError, NonFiniteError
 from liegg._utils.version import __version__
-from liegg.actions import Action, Displacement
+from liegg.actions import Action, Displacement, MatrixAction
+from liegg.algebra.words.wording import coordinate_names
 from liegg.decision.directions import symmetry_directions
 from liegg.decision.distribution import MeanProblem, MeanSolution, pose_means, solve_distribution
 from liegg.decision.thresholds import Thresholds
@@ -30,7 +31,7 @@ def conclude(
     functions: str,
     shape: tuple[int, ...],
     seed: int,
-    doubt: Remark | None = None,
+    doubts: tuple[Remark, ...] = (),
 ) -> Symmetries:
     """Everything that follows the pass.
 
@@ -41,7 +42,7 @@ def conclude(
         functions: the test functions, in words.
         shape: shape of a sample.
         seed: of the test functions.
-        doubt: why the test functions may miss what breaks a symmetry; None if nothing speaks for that.
+        doubts: why the test functions may miss what breaks a symmetry, or did.
     """
     sums = projected(action, sums)
     displacement = replace(action.displacement(sums.moment, sums.samples), noise=sums.noise)
@@ -63,7 +64,8 @@ def conclude(
         problem=problem,
         detectable=test.detectable,
         feature_sizes=action.feature_sizes(sums.moment),
-        doubt=doubt,
+        columns=_columns(action, shape),
+        doubts=doubts,
     )
     coefficients = symmetry_directions(solved.solution, decision)
     name = name_symmetries(action, coefficients, uncertainty=decision.uncertainty)
@@ -78,6 +80,14 @@ def conclude(
         settings=_settings(sums, thresholds, shape, seed=seed),
         distribution=test,
     )
+
+
+def _columns(action: Action, shape: tuple[int, ...]) -> list[str]:
+    """Names of the numbers of a sample that is one vector; none for others."""
+    if len(shape) != 1 or action.stage in ("grid", "colour") or action.structure is not None:
+        return []
+    names = action.axes if isinstance(action, MatrixAction) else None
+    return list(coordinate_names(shape[0], names if names and len(names) == shape[0] else None))
 
 
 def _solve(

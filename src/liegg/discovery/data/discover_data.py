@@ -1,6 +1,6 @@
 """The verb for data sets: samples in, symmetries of their distribution out; no model, no training."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import fields, replace
 from functools import partial
@@ -19,40 +19,32 @@ from liegg._utils.random import seeded
 from liegg._utils.threads import threads
 from liegg.actions import Action, MatrixAction
 from liegg.actions.own_motion import check_own_motion
-from liegg.decision.distribution import SAMPLES_PER_COMBINATION
 from liegg.decision.thresholds import Thresholds
 from liegg.decision.two_sample import MOVED_LEVEL, PERMUTATIONS, MovedTest
+from liegg.discovery.data.callables import called_on, device_of
 from liegg.discovery.data.classes import Classes, as_classes
 from liegg.discovery.data.conclude import conclude
+from liegg.discovery.data.functions import FUNCTIONS, choose_functions, is_own
+from liegg.discovery.data.further import further_tests
 from liegg.discovery.data.level import discover_level, level_function
 from liegg.discovery.data.moved import move_by_elements, move_held_out
+from liegg.discovery.data.reading import Reading, means_of
 from liegg.discovery.data.verdict import FEWEST_DECIDED
 from liegg.discovery.run import Run
 from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.table import column_labels, is_table, table_values
-from liegg.polarization import row_means, sample_sketch
-from liegg.polarization.displacement import Workspace
-from liegg.polarization.row_means import LARGEST_COVARIANCE, RowMeans, covariance_samples
+from liegg.polarization import sample_sketch
+from liegg.polarization.distributed import join, leave, run_collectively
 from liegg.polarization.sample_blocks import BLOCKS, BlockAssigner, as_groups
 from liegg.polarization.sample_digest import sample_hashes
 from liegg.polarization.sample_sketch import clusters
-from liegg.polarization.test_functions import TestFunctions, as_test_functions, fourier_features
 from liegg.results.symmetries import Symmetries
-
-FUNCTIONS, FEWEST_FUNCTIONS = 128, 16
-"""Number of test functions, and the fewest that are taken if there are many candidates."""
 
 FARTHEST_MEAN = 3.0
 """Distance of the data's mean from 0, in multiples of its spread, up to which affine maps are told apart."""
 
-RUNS = 32
-"""Runs of consecutive samples, which tell whether samples depend on those before them."""
-
 FIRST_SAMPLES = 4096
 """Samples from which the scales of the test functions are taken."""
-
-HASH_RESOLUTION = 2**20
-"""Resolution of the share of samples from which the covariance is taken."""
 
 
 @checked()
@@ -75,7 +67,8 @@ def discover_data(
     $\phi$. The means of these derivatives are computed in one pass, for every candidate, and tested against their sampling noise.
 
     Args:
-        data: the samples, as for `liegg.discover`.
+        data: the samples, as for `liegg.discover`. They may be on any device: the analysis runs on the CPU in float64, and functions
+            of yours are called with samples on the device of the data.
         action: the candidate generators, such as `liegg.Linear(4)`.
         question: `"density"` asks for motions that leave the distribution unchanged, `"support"` for motions along the surface on
             which the data lies, whatever its density there: polynomials that vanish on the data are fitted. `"discriminator"` is
@@ -91,8 +84,8 @@ def discover_data(
         held_out: samples that are moved along each symmetry and compared with others by a two-sample test.
         elements: finite transformations to test, by names: matrices, or callables on batches; samples are moved and compared.
         thresholds: what counts as a symmetry; see `liegg.Thresholds`.
-        run: seed of the test functions, groups of samples, size of batches, progress; see `liegg.Run`. Its other fields are about
-            models.
+        run: seed of the test functions, groups of samples, size of batches, progress, processes; see `liegg.Run`. Its other
+            fields are about models.
 
     Returns:
         The symmetries, as for a model; `sym.distribution` holds the tests. It is None for questions other than the density.
@@ -112,8 +105,15 @@ def discover_data(
     run = _checked_run(run or Run())
     if is_table(data):
         action, data = action.named(column_labels(data)), table_values(data)
-    batches = as_batches(data, batch_size=run.batch_size).prepared(torch.float64, None)
-    held = None if held_out is None else as_batches(held_out).prepared(torch.float64, None)
+    place = device_of(as_batches(data))
+    batches = _on_cpu(data, run.batch_size)
+    held = None if held_out is None else _on_cpu(held_out)
+    if is_own(functions) and callable(functions):
+        functions = called_on(functions, place)
+    if elements is not None:
+        elements = {
+            name: called_on(one, place) if callable(one) else one for name, one in elements.items()
+        }
     classes = as_classes(labels)
     if question == "density":
         return _density(
@@ -156,61 +156,110 @@ def _density(
     thresholds: Thresholds | None = None,
 ) -> Symmetries:
     """The symmetries of the distribution, by test functions."""
-    seed = run.seed
-    with seeded(seed), torch.inference_mode(False), torch.no_grad():
-        first = _some(batches)
-        action.check(tuple(first.shape[1:]))
-        check_own_motion(action, first)
-        _check_spread(first)
-        chosen = _functions(functions, action, first, seed=seed, classes=classes.count)
-        assigner = BlockAssigner(BLOCKS, as_groups(run.groups))
-        sums = _means(batches, chosen, action, assigner, classes=classes, progress=run.progress)
-        assigner.check_count(sums.samples)
-        with threads(1):
-            concluded = partial(
-                conclude,
-                action,
-                sums,
-                thresholds or Thresholds(),
-                functions=classes.in_words(chosen.name),
-                shape=tuple(first.shape[1:]),
-                seed=seed,
+    group = join(timeout=run.timeout) if run.processes == "all" else None
+    try:
+        with seeded(run.seed), torch.inference_mode(False), torch.no_grad():
+            return run_collectively(
+                group,
+                partial(
+                    _analysed,
+                    batches,
+                    action,
+                    classes=classes,
+                    held=held,
+                    run=run,
+                    group=group,
+                    functions=functions,
+                    elements=elements,
+                    thresholds=thresholds,
+                ),
             )
-            doubt = _off_centre(first, action)
-            if doubt is None and functions is None:
-                doubt = _clustered(first)
-            sym = concluded(doubt=doubt)
-            tests, doubt = _held_out_tests(sym, held, seed=seed)
-            if doubt is not None:
-                sym = concluded(doubt=doubt)
-            if elements:
-                some, label = _with_labels(batches, classes)
-                tests += move_by_elements(elements, action, some, seed=seed, label=label)
-    if not tests or sym.distribution is None:
+    finally:
+        leave(group)
+
+
+def _analysed(
+    batches: Batches,
+    action: Action,
+    *,
+    classes: Classes,
+    held: Batches | None,
+    run: Run,
+    group: Any,
+    functions: Any,
+    elements: Mapping[str, Any] | None,
+    thresholds: Thresholds | None,
+) -> Symmetries:
+    """The passes over the data, and what follows from them."""
+    first, seed = _some(batches), run.seed
+    action.check(tuple(first.shape[1:]))
+    check_own_motion(action, first)
+    _check_spread(first)
+    chosen = choose_functions(functions, action, first, seed=seed, classes=classes.count)
+    reading = Reading(
+        batches=batches,
+        action=action,
+        first=first,
+        classes=classes,
+        assigner=BlockAssigner(BLOCKS, as_groups(run.groups)),
+        group=group,
+        progress=run.progress,
+    )
+    reading.check_alike(functions=chosen.name, seed=seed)
+    sums = means_of(reading, chosen)
+    with threads(1):
+        concluded = partial(
+            conclude,
+            action,
+            sums,
+            thresholds or Thresholds(),
+            functions=classes.in_words(chosen.name),
+            shape=tuple(first.shape[1:]),
+            seed=seed,
+        )
+        doubts = _doubts(first, action, clustered=functions is None)
+        sym = concluded(doubts=doubts)
+        own = is_own(functions)
+        count = FUNCTIONS if own else chosen.size
+        further, finer = further_tests(sym, reading, count=count, own=own, seed=seed)
+        moved, fails = _held_out_tests(sym, held, seed=seed)
+        if more := tuple(one for one in (finer, fails) if one is not None):
+            sym = concluded(doubts=(*doubts, *more))
+        if elements:
+            some, label = _with_labels(batches, classes)
+            moved += move_by_elements(elements, action, some, seed=seed, label=label)
+    if sym.distribution is None:
         return sym
-    return replace(sym, distribution=replace(sym.distribution, moved=tests))
+    return replace(sym, distribution=replace(sym.distribution, moved=moved, further=further))
 
 
 def _check_agreement(sym: Symmetries, density: Symmetries) -> None:
     """Raise `ArgumentError` if test functions reject what the discriminator found: it then has not learned what breaks it."""
-    tests, doubts = density.distribution, [one.diagnosis for one in density.decision.warnings]
-    clustered = Diagnosis.DATA_CLUSTERED in doubts
-    if tests is None or (tests.found == sym.nullity and not clustered):
-        return
-    why = (
-        "the samples lie in tight clusters"
-        if clustered
-        else f"test functions reject it (p = {tests.next_p:.1g})"
+    tests, doubts = density.distribution, {one.diagnosis: one for one in density.decision.warnings}
+    clustered, finer = (
+        doubts.get(kind) for kind in (Diagnosis.DATA_CLUSTERED, Diagnosis.DATA_FAILS_FURTHER)
     )
+    if tests is None or (tests.found == sym.nullity and not clustered and not finer):
+        return
+    if clustered:
+        why = "the samples lie in tight clusters"
+    else:
+        p = tests.next_p if finer is None else finer.values["p"]
+        why = f"test functions reject it (p = {p:.1g})"
     raise ArgumentError(
         f"the discriminator hardly changes under {', '.join(sym.words) or sym.name}, but {why}: the network has not learned what tells "
         "the data apart. Use question='density'."
     )
 
 
+def _on_cpu(data: Data, batch_size: int | None = None) -> Batches:
+    """Batches in float64 on the CPU, wherever the data is: many small sums are not worth a GPU."""
+    return as_batches(data, batch_size=batch_size).prepared(torch.float64, torch.device("cpu"))
+
+
 def _checked_run(run: Run) -> Run:
     """Raise `ArgumentError` for a field that is about models."""
-    used, plain = ("seed", "groups", "batch_size", "progress"), Run()
+    used, plain = ("seed", "groups", "batch_size", "progress", "processes", "timeout"), Run()
     for field in fields(run):
         value = getattr(run, field.name)
         if field.name not in used and value != getattr(plain, field.name):
@@ -272,6 +321,12 @@ def _held_out_tests(
     )
 
 
+def _doubts(x: Float[Tensor, "b ..."], action: Action, *, clustered: bool) -> tuple[Remark, ...]:
+    """Why the answer about such samples cannot be trusted, whatever it is."""
+    doubt = _off_centre(x, action) or (_clustered(x) if clustered else None)
+    return () if doubt is None else (doubt,)
+
+
 def _off_centre(x: Float[Tensor, "b ..."], action: Action) -> Remark | None:
     """That affine maps move vectors about a far point, where rotations are nearly translations; None if it is near."""
     if not isinstance(action, MatrixAction) or not action.homogeneous or x.ndim != 2:
@@ -309,72 +364,3 @@ def _some(batches: Batches) -> Float[Tensor, "b ..."]:
     with closing(iter(batches)) as iterator:
         first = next(iterator)
     return batches.some(FIRST_SAMPLES, first) if len(first) < FIRST_SAMPLES else first
-
-
-def _functions(
-    functions: Any, action: Action, x: Float[Tensor, "b ..."], *, seed: int, classes: int
-) -> TestFunctions:
-    """The test functions that were given, or those that suit the data."""
-    columns = action.row_action.size
-    most = LARGEST_COVARIANCE // (columns * classes)
-    count = FUNCTIONS
-    if isinstance(functions, int) and not isinstance(functions, bool) and functions > 0:
-        count, functions = functions, None
-    if functions is not None:
-        chosen = as_test_functions(functions, x)
-        if chosen.size > most:
-            raise ArgumentError(
-                f"functions gives {chosen.size} test functions for {columns} candidates; at most {most} can be tested together. "
-                "Give fewer of them."
-            )
-        return chosen
-    if most < min(count, FEWEST_FUNCTIONS):
-        raise ArgumentError(
-            f"the action has {columns} candidates; the symmetries of a data set are tested with at most "
-            f"{LARGEST_COVARIANCE // FEWEST_FUNCTIONS}. Pass a smaller family, for example action.restrict(...)."
-        )
-    shape = tuple(action.staged(x[:1]).shape[1:])
-    grid = shape if action.stage in ("grid", "colour") and len(shape) > 1 else None
-    return fourier_features(x, min(count, most), seed=seed, grid=grid)
-
-
-def _means(
-    batches: Batches,
-    functions: TestFunctions,
-    action: Action,
-    assigner: BlockAssigner,
-    *,
-    classes: Classes,
-    progress: Callable[[int], object] | None,
-) -> RowMeans:
-    """One pass: means of the derivatives, with their covariance."""
-    rows, state, workspace, first = action.row_action, None, None, torch.zeros(0)
-    columns = functions.size * classes.count * rows.size
-    share = HASH_RESOLUTION
-    if batches.count:
-        share = min(
-            HASH_RESOLUTION, -(-covariance_samples(columns) * HASH_RESOLUTION // batches.count)
-        )
-    # Samples with labels in groups= may depend on each other within groups only.
-    runs = RUNS if assigner.groups is None and batches.count else 1
-    for number, x in batches.numbered():
-        if state is None or workspace is None:
-            first, workspace = x, Workspace(rows)
-            blocks = assigner.count * runs
-            state = row_means.init(functions, rows, x, blocks, classes=classes.count)
-        hashes = sample_hashes(x).cpu()
-        run = (number + torch.arange(len(x))) * runs // (batches.count or 1)
-        block = assigner.assign(number, hashes) * runs + run.clamp_max(runs - 1)
-        covers = (hashes // assigner.count) % HASH_RESOLUTION < share
-        label = classes.of(number, len(x))
-        state = row_means.update(state, functions, workspace, x, block, covers=covers, label=label)
-        if progress is not None:
-            progress(len(x))
-    count = 0 if state is None else state.inputs.samples
-    if state is None or count < FEWEST_DECIDED:
-        raise ArgumentError(
-            f"the data has {count} samples; at least {FEWEST_DECIDED} are needed to tell a symmetry from chance, and "
-            f"{SAMPLES_PER_COMBINATION * functions.size} to use all test functions."
-        )
-    classes.check_count(count)
-    return row_means.finalise(state, rows, first, runs=runs)

@@ -83,7 +83,7 @@ def _applied(name: str, element: Any, x: Float[Tensor, "b ..."], action: Action)
                 f"elements[{name!r}] must return a batch of the shape {tuple(x.shape)}."
             )
         return moved
-    matrix = torch.as_tensor(element, dtype=x.dtype)
+    matrix = torch.as_tensor(element).to(x)
     n = x.shape[-1]
     if matrix.shape != (n, n) or action.stage == "grid":
         raise ShapeError(

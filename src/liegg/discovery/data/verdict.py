@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -11,11 +12,13 @@ from torch import Tensor
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.text import root_percent
 from liegg.decision.decide import COMPARABLE_SIZES, DataFacts, Decision, decide
-from liegg.decision.distribution import COUNT_LEVEL, DistributionTest, MeanProblem, MeanSolution
+from liegg.decision.distribution import COUNT_LEVEL, MeanProblem, MeanSolution
+from liegg.decision.distribution_test import DistributionTest
 from liegg.decision.grades import COUNTED
 from liegg.decision.intervals import Certainty
 from liegg.decision.rank import Evidence, evidence
 from liegg.decision.thresholds import Thresholds
+from liegg.polarization.extremes import carriers, constants
 from liegg.polarization.row_means import RowMeans
 
 FEWEST_DECIDED = 100
@@ -23,6 +26,10 @@ FEWEST_DECIDED = 100
 
 POWER = 0.95
 """Probability with which a stated change would have been seen."""
+
+CARRIED = 0.25
+"""Share of the variance of the data that a handful of samples may carry without a warning: normal samples, if there are 100, stay below
+it, and lognormal ones, if there are 1000."""
 
 SEPARATED = 0.999
 """Share of a gap that counts as the gap itself."""
@@ -61,7 +68,8 @@ def decide_distribution(
     problem: MeanProblem,
     detectable: float,
     feature_sizes: Float[Tensor, " n"] | None,
-    doubt: Remark | None = None,
+    columns: Sequence[str] = (),
+    doubts: tuple[Remark, ...] = (),
 ) -> Decision:
     """Count and grades from the intervals, as for a model; undecided where chance explains more than they do.
 
@@ -72,17 +80,29 @@ def decide_distribution(
         problem: the means.
         detectable: defect that would have been seen.
         feature_sizes: summed squares of the features; None where they have no units of their own.
-        doubt: why the test functions may miss what breaks a symmetry: if any is found, nothing is decided; or why they cannot tell.
+        columns: names of the numbers of a sample, if it is a vector.
+        doubts: why the test functions may miss what breaks a symmetry: if any is found, nothing is decided; or why they cannot tell.
     """
     solution, total = solved.solution, len(solved.solution.values)
     response = solution.sensitivity * sums.spread
     case = evidence(solution.values, solved.bounds, floor=0.0, response=response)
     facts = DataFacts(samples=sums.samples, degenerate=problem.samples < FEWEST_DECIDED)
-    warnings = _about_units(feature_sizes) + _about_order(problem)
+    carried = _about_carriers(sums)
+    warnings = (
+        *_about_units(feature_sizes),
+        *_about_order(problem),
+        *_about_constants(sums, columns),
+        *carried,
+    )
     decision = decide(solution, case, facts, thresholds, warnings=warnings)
-    if doubt is not None and (solved.found or doubt.diagnosis is Diagnosis.DATA_OFF_CENTRE):
-        facts, warnings = replace(facts, degenerate=True), (*warnings, doubt)
+    claimed, few = max(solved.found, decision.nullity), facts.degenerate
+    doubts = tuple(one for one in doubts if claimed or one.diagnosis is Diagnosis.DATA_OFF_CENTRE)
+    if doubts:
+        facts, warnings = replace(facts, degenerate=True), (*warnings, *doubts)
         decision = decide(solution, case, facts, thresholds, warnings=warnings)
+    if doubts and claimed and not few:
+        sentence = Diagnosis.DATA_DOUBTED(samples=sums.samples, undecided=claimed, total=total)
+        return replace(decision, undecided=claimed, sentence=sentence)
     if facts.degenerate:
         count = solved.found or total
         sentence = Diagnosis.DATA_UNDECIDED(samples=sums.samples, undecided=count, total=total)
@@ -94,12 +114,13 @@ def decide_distribution(
         every = solved.found == total
         member = Diagnosis.CANNOT_TELL_FROM_CHANCE if every else Diagnosis.NOT_EXCLUDED
         values = {"samples": sums.samples} | ({} if every else {"count": unclear})
-        warnings = (*warnings, member(**values))
+        more = () if carried else (member(**values),)  # more samples would not help then
         if not decision.nullity:
             facts = replace(facts, degenerate=True)
+            warnings = (*warnings, *more)
             decision = decide(solution, case, facts, thresholds, warnings=warnings)
         else:
-            decision = replace(decision, warnings=(*decision.warnings, warnings[-1]))
+            decision = replace(decision, warnings=(*decision.warnings, *more))
     if decision.undecided:
         sentence = Diagnosis.DATA_UNDECIDED(
             samples=sums.samples, undecided=solved.found, total=total
@@ -152,6 +173,26 @@ def _about_units(sizes: Float[Tensor, " n"] | None) -> tuple[Remark, ...]:
     moving = torch.zeros(0) if sizes is None else sizes[sizes > 0].sqrt()
     ratio = float(moving.max() / moving.min()) if len(moving) else 1.0
     return (Diagnosis.DATA_MIXED_UNITS(ratio=ratio),) if ratio > COMPARABLE_SIZES else ()
+
+
+def _about_constants(sums: RowMeans, columns: Sequence[str]) -> tuple[Remark, ...]:
+    """That some columns are the same in every sample."""
+    places = constants(sums.extremes) if columns else []
+    if not places:
+        return ()
+    names = ", ".join(columns[place] for place in places)
+    return (Diagnosis.DATA_CONSTANT_COLUMNS(count=len(places), names=names),)
+
+
+def _about_carriers(sums: RowMeans) -> tuple[Remark, ...]:
+    """That a handful of samples carry much of the variance."""
+    places, share = carriers(sums.extremes, CARRIED)
+    if not places:
+        return ()
+    named = ", ".join(f"data[{place}]" for place in places)
+    return (
+        Diagnosis.DATA_FEW_CARRY(count=len(places), places=named, percent=math.floor(100 * share)),
+    )
 
 
 def _about_order(problem: MeanProblem) -> tuple[Remark, ...]:
