@@ -56,7 +56,7 @@ def test_kinds_of_elements(element, moves, kind):
             "'batch' has 5 entries",
         ),
         (
-            {"pos": POS, "vel": POS[None]},
+            {"pos": POS, "vel": POS.expand(2, *POS.shape)},
             {"pos": CLOUD, "vel": CLOUD},
             ShapeError,
             "looks like a sample and 'vel' like a batch",
