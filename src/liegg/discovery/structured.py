@@ -32,7 +32,7 @@ from liegg.inputs.foreign.trees import how_called, row_model
 from liegg.inputs.inner.rest import ACTIVATION, Rest
 from liegg.inputs.model import eval_view
 from liegg.inputs.structure.calling import TRIED
-from liegg.inputs.structure.elements import is_list_of_samples, only_floating
+from liegg.inputs.structure.elements import fits_leaf, is_list_of_samples, only_floating
 from liegg.inputs.structure.entry import Convention, Custom
 from liegg.inputs.structure.masks import check_mask_shapes, with_masks
 from liegg.inputs.structure.packed import Packed, first_element, pack_data
@@ -257,7 +257,7 @@ def pack_samples(data: Data, action: Moves, *, clouds: bool = False) -> tuple[Pa
 
     Args:
         data: as for `discover`.
-        action: an action on the only floating point tensor, actions by path, or an action on rows of other data.
+        action: an action on the only tensor that it can move, actions by path, or an action on rows of other data.
         clouds: whether vectors along the first axis are points of one sample, where they might also be samples.
     """
     if isinstance(action, Action) and action.structure is not None:
@@ -273,7 +273,8 @@ def pack_samples(data: Data, action: Moves, *, clouds: bool = False) -> tuple[Pa
             element = element[0]
         if isinstance(element, tuple | list) and not is_named_tuple(element):
             element = element[0]  # inputs with labels
-        moves = {only_floating(element): action}
+        fits = partial(fits_leaf, partial(_check, action))
+        moves = {only_floating(element, fits, action.code() or repr(action)): action}
     packed, tree = pack_data(data, _fits(moves), clouds=clouds)
     paths = dict(zip(packed.reader.paths, moves.values(), strict=True))
     return packed, tree, place(paths, packed.layout)

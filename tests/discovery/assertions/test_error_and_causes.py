@@ -55,6 +55,19 @@ class TestStructuredSamples:
         assert_invariant(energy, data, "se(3)")
         assert equivariance_error(lambda pos, z: pos.sum((1, 2)), data, "so(3)") > 0.1
 
+    def test_labels_of_graphs_are_no_candidates(self):
+        graphs = [Graph(y=torch.ones(1), pos=X[i, : 3 + i % 3]) for i in range(40)]
+
+        def radii(pos, batch):
+            first = torch.cat([batch.new_ones(1), batch.diff()])
+            return pos.norm(dim=1)[first > 0]
+
+        assert equivariance_error(radii, graphs, "so(3)") < 1e-12
+        assert assert_invariant(radii, graphs, "so(3)").nullity == 3
+        assert liegg.discover(radii, graphs, liegg.Linear(3)).name == "so(3)"
+        assert equivariance_error(lambda pos, q: pos.norm(dim=2) + q,
+                                  {"q": X[:, :, 0], "pos": X}, "so(3)") < 1e-12  # fmt: skip
+
     def test_vectors_in_a_dictionary(self):
         error = equivariance_error(lambda x: x.norm(dim=1), {"x": X[:, 0]}, "so(3)")
         assert error < 1e-12
