@@ -86,6 +86,8 @@ class VectorAction(ValueAction):
         elif len(shape) == 2:
             vectors = f"{shape[0]} vectors of dimension {shape[1]}"
             hint = f" For {vectors} pass {name}({shape[1]}, copies={shape[0]})."
+        elif shape == (n,):
+            hint = f" For one vector of dimension {n} pass {name}({n})."
         elif len(shape) == 1 and shape[0] % n == 0:
             count = shape[0] // n
             hint = f" For {count} vectors of dimension {n} pass {name}({n}, copies={count})."

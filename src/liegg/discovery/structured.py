@@ -17,6 +17,7 @@ from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import (
     ArgumentError,
+    BatchMixingError,
     DataError,
     ModelError,
     RaggedDataError,
@@ -46,6 +47,9 @@ Result = TypeVar("Result")
 
 ABOUT_MASKS = (Diagnosis.MASKED_POINTS, Diagnosis.MASK_NOT_TAKEN)
 """Remarks that matter at an inner point too."""
+
+LISTED_SIZES = 3
+"""Most shapes of tensors listed in a message."""
 
 LOOKED_AT = 64
 """Samples of which a few of different sizes are chosen to see how a model is called."""
@@ -135,10 +139,25 @@ def _called(
                 return called, packed, how, on_rows
             except ModelError as error:
                 check_mask_shapes(packed.layout)
-                problem = error
+                problem = _about_points(error, packed, on_rows)
         if packed.reader.kind != "batch":
             break
     raise problem or ModelError("the model cannot be called")
+
+
+def _about_points(error: ModelError, packed: Packed, action: Action) -> ModelError:
+    """The error of a model; with what to pass if a tensor that was read as samples holds the points of graphs."""
+    if packed.reader.kind != "batch" or packed.chunk is None:
+        return error
+    for path, one in places_of(action).items():
+        count, shape = len(packed.chunk[path]), packed.layout.by_path[path].shape
+        if len(shape) == 1 and fits_leaf(partial(_check, one), (count, *shape)):
+            return ModelError(
+                f"{path!r} was read as {count} samples of one vector each. If these are the points of clouds or graphs, pass a "
+                "list of samples, or add 'batch', the number of the cloud or graph of every point. As samples of one vector: "
+                f"{error}"
+            )
+    return error
 
 
 def _has_masks(action: Moves) -> bool:
@@ -200,16 +219,38 @@ def with_inputs(
         unread = call is not None and isinstance(data, Dataset | DataLoader)
         return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=unread))
     except DataError as error:
-        if not isinstance(error, TreeDataError) and not _clouds_in(data, action, error):
-            raise
-        return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=True))
+        if isinstance(error, TreeDataError) or _clouds_in(data, action, error):
+            return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=True))
+        raise _with_advice(error, data, action) from error
     except ModelError as error:
-        if not _may_be_clouds(data, action):
-            raise
-        raise ModelError(
-            f"{error} The list was read as batches of vectors; if each of its tensors is one sample, a cloud of "
-            "points, pass an action on any number of points, for example liegg.Affine(3, copies=None)."
-        ) from error
+        raise _with_advice(error, data, action) from error
+
+
+def _with_advice(error: DataError | ModelError, data: Data, action: Moves) -> Exception:
+    """The error of data that was read as batches; with what to write if it is a list of clouds of points."""
+    any_number = _action_on_clouds(data, action)
+    if any_number is None or type(error) not in (ModelError, BatchMixingError, ShapeError):
+        return error
+    sizes = [tuple(one.shape) for one in data]
+    stack = " For samples of one shape pass torch.stack(data)." if len(set(sizes)) == 1 else ""
+    return type(error)(
+        f"the data is a list of tensors, {', '.join(map(str, sizes[:LISTED_SIZES]))} and so on, which were read as batches of "
+        f"vectors. If each of its tensors is one sample, a cloud of points, pass {any_number}.{stack} As batches: {error}"
+    )
+
+
+def _action_on_clouds(data: Data, action: Moves) -> str | None:
+    """An action on any number of points, as one would type it, for a list that may hold clouds; None if it does not."""
+    if not isinstance(data, list) or not data or not all(map(_is_cloud, data)):
+        return None
+    if not isinstance(action, Action) or getattr(action, "copies", None) is None:
+        return None
+    any_number: Any = replace(action, copies=None)  # pyright: ignore[reportCallIssue]
+    try:
+        any_number.check(tuple(data[0].shape))
+    except ShapeError:
+        return None
+    return any_number.code()
 
 
 def _clouds_in(data: Data, action: Moves, error: DataError) -> bool:
@@ -235,13 +276,6 @@ def _clouds_in(data: Data, action: Moves, error: DataError) -> bool:
 
 def _is_cloud(value: Any) -> bool:
     return isinstance(value, Tensor | np.ndarray) and value.ndim == 2
-
-
-def _may_be_clouds(data: Data, action: Moves) -> bool:
-    """Whether data that was read as batches may be a list of clouds of points."""
-    if not isinstance(data, list) or getattr(action, "copies", None) != 1:
-        return False
-    return all(map(_is_cloud, data))
 
 
 def as_samples(data: Data, action: Action) -> tuple[Data, Action]:

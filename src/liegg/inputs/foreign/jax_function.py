@@ -18,6 +18,7 @@ class JaxFunction(ForeignModel):
     """
 
     differentiable = True
+    no_batch = "If it takes one sample, as models of equinox do, pass jax.vmap(model)."
 
     def __init__(self, function: Any, name: str):
         jax = _jax()
@@ -25,7 +26,8 @@ class JaxFunction(ForeignModel):
         self.precision = torch.float64 if jax.config.jax_enable_x64 else torch.float32
         dtype = str(self.precision).removeprefix("torch.")
         self.notes = (Diagnosis.JAX_FUNCTION(dtype=dtype),)
-        self.evaluated = jax.jit(function)
+        self.function = function
+        self.evaluated = jax.jit(lambda x: function(x))  # models of equinox have no hash
 
         def push(x: Any, tangents: Any) -> Any:
             return jax.vmap(lambda tangent: jax.jvp(function, (x,), (tangent,))[1])(tangents)

@@ -1,5 +1,6 @@
 """Recognise models that are not PyTorch."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from liegg.inputs.foreign.arrays import ArrayFunction, from_arrays
-from liegg.inputs.foreign.bridge import as_tensors
+from liegg.inputs.foreign.bridge import as_array, as_tensors
 from liegg.inputs.foreign.estimator import Estimator, by_columns, is_estimator
 from liegg.inputs.foreign.jax_function import from_jax, is_jax_array
 from liegg.inputs.foreign.onnx_file import OnnxSession, is_session
@@ -79,6 +80,40 @@ def array_function(function: Any, name: str, x: np.ndarray) -> ForeignModel | No
         for path, part in leaves(as_tensors(returned))
     )
     return from_arrays(function, name=name) if arrays else None
+
+
+def call_for_one_sample(function: Callable[[Any], Any], x: Tensor) -> str | None:
+    """What makes a function of one sample one of batches; None if it does not take one sample.
+
+    Args:
+        function: a function that failed on a batch.
+        x: the batch.
+
+    Examples:
+        >>> x = torch.zeros(4, 3)
+        >>> call_for_one_sample(lambda x: torch.ones(2, 3) @ x, x)
+        'torch.func.vmap(model)'
+        >>> call_for_one_sample(lambda x: np.linspace(0, 1, x.size) * np.asarray(x), x)
+        'lambda x: np.stack([model(sample) for sample in x])'
+        >>> call_for_one_sample(lambda x: torch.ones(2, 5) @ x, x) is None
+        True
+    """
+    if not len(x):
+        return None
+    sample = torch.as_tensor(x[0]).detach()
+    for one in (sample.clone(), as_array(sample)):
+        try:
+            with torch.no_grad():
+                parts = [part for _, part in leaves(function(one))]
+        except Exception:  # it does not take this either
+            continue
+        if any(map(is_jax_array, parts)):
+            return "jax.vmap(model)"
+        if any(isinstance(part, np.ndarray | np.generic) for part in parts):
+            return "lambda x: np.stack([model(sample) for sample in x])"
+        if any(isinstance(part, Tensor) for part in parts):
+            return "torch.func.vmap(model)"
+    return None
 
 
 def with_columns(model: Any, data: Any) -> Any:
