@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -37,7 +36,7 @@ from liegg.inputs.structure.elements import fits_leaf, is_list_of_samples, only_
 from liegg.inputs.structure.entry import Convention, Custom
 from liegg.inputs.structure.masks import check_mask_shapes, with_masks
 from liegg.inputs.structure.packed import Packed, first_element, pack_data
-from liegg.inputs.structure.tree import is_named_tuple, is_tree
+from liegg.inputs.structure.tree import is_array, is_named_tuple, is_tree
 from liegg.inputs.table import is_table
 
 Moves = Action | Mapping[Any, Any]
@@ -245,7 +244,9 @@ def _action_on_clouds(data: Data, action: Moves) -> str | None:
         return None
     if not isinstance(action, Action) or getattr(action, "copies", None) is None:
         return None
-    any_number: Any = replace(action, copies=None)  # pyright: ignore[reportCallIssue]
+    if not is_dataclass(action):
+        return None
+    any_number: Any = replace(action, copies=None)
     try:
         any_number.check(tuple(data[0].shape))
     except ShapeError:
@@ -275,7 +276,7 @@ def _clouds_in(data: Data, action: Moves, error: DataError) -> bool:
 
 
 def _is_cloud(value: Any) -> bool:
-    return isinstance(value, Tensor | np.ndarray) and value.ndim == 2
+    return is_array(value) and value.ndim == 2
 
 
 def as_samples(data: Data, action: Action) -> tuple[Data, Action]:
@@ -329,10 +330,10 @@ def is_structured(data: Data, action: Moves) -> bool:
     if is_tree(data):
         return True
     ragged = getattr(action, "copies", 1) is None
-    element = data[0] if isinstance(data, list | tuple) and data else None
+    element: Any = data[0] if isinstance(data, list | tuple) and data else None
     if isinstance(element, tuple | list) and element and not hasattr(element, "_fields"):
         element = element[0]
-    if isinstance(element, Tensor | np.ndarray):
+    if is_array(element):
         return ragged and element.ndim < 3
     return element is not None and is_tree(element)
 

@@ -56,7 +56,8 @@ def from_jax(function: Any, *, name: str | None = None) -> ForeignModel:
     """A function in JAX as a model, with exact derivatives; install with `pip install 'liegg[jax]'`.
 
     Args:
-        function: takes a batch `[b, *x]` as a jax array and returns one `[b, ...]`. For a function of
+        function: takes a batch `[b, *x]` as a jax array, or the leaves of structured samples as jax arrays, and returns
+            an array `[b, ...]`; for structured samples also a tree of them. For a function of
             one sample, such as most models of equinox, pass `jax.vmap(function)`; for flax
             `lambda x: model.apply(variables, x)`.
         name: for messages and reports; by default that of the function.

@@ -13,6 +13,7 @@ from liegg.inputs.foreign.estimator import Estimator, by_columns, is_estimator
 from liegg.inputs.foreign.jax_function import from_jax, is_jax_array
 from liegg.inputs.foreign.onnx_file import OnnxSession, is_session
 from liegg.inputs.foreign.protocol import ForeignModel
+from liegg.inputs.structure.packed import Packed
 from liegg.inputs.structure.tree import leaves
 from liegg.inputs.table import is_table
 
@@ -100,13 +101,8 @@ def call_for_one_sample(function: Callable[[Any], Any], x: Tensor) -> str | None
     """
     if not len(x):
         return None
-    sample = torch.as_tensor(x[0]).detach()
-    for one in (sample.clone(), as_array(sample)):
-        try:
-            with torch.no_grad():
-                parts = [part for _, part in leaves(function(one))]
-        except Exception:  # it does not take this either
-            continue
+    for prepared in (torch.clone, as_array):
+        parts = _returned(function, prepared, x[0].detach())
         if any(map(is_jax_array, parts)):
             return "jax.vmap(model)"
         if any(isinstance(part, np.ndarray | np.generic) for part in parts):
@@ -114,6 +110,17 @@ def call_for_one_sample(function: Callable[[Any], Any], x: Tensor) -> str | None
         if any(isinstance(part, Tensor) for part in parts):
             return "torch.func.vmap(model)"
     return None
+
+
+def _returned(
+    function: Callable[[Any], Any], prepared: Callable[[Tensor], Any], x: Tensor
+) -> list[Any]:
+    """What a function returns for a sample in another form, as leaves; nothing if it does not take it."""
+    try:
+        with torch.no_grad():
+            return [part for _, part in leaves(function(prepared(x)))]
+    except Exception:  # the error that a batch gave is reported
+        return []
 
 
 def with_columns(model: Any, data: Any) -> Any:
@@ -135,8 +142,18 @@ def for_data(model: Any, data: Any) -> Any:
         model: the user's model.
         data: the user's data.
     """
-    first = data[0] if isinstance(data, list) and data else data
-    first = first[0] if isinstance(first, tuple | list) and first else first
-    if not is_jax_array(first) or not callable(model) or isinstance(model, nn.Module):
+    if isinstance(data, Packed) or not in_jax(data):
         return model
-    return model if as_foreign(model) is not None else from_jax(model)
+    if not callable(model) or isinstance(model, nn.Module) or as_foreign(model) is not None:
+        return model
+    return from_jax(model)
+
+
+def in_jax(data: Any) -> bool:
+    """Whether the first sample or batch of the data holds arrays of JAX.
+
+    >>> in_jax({"x": np.zeros(3)})
+    False
+    """
+    first = data[0] if isinstance(data, list) and data else data
+    return any(is_jax_array(leaf) for _, leaf in leaves(first))

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, default_collate, default_convert
@@ -16,6 +15,7 @@ from liegg.inputs.structure.tree import (
     as_path,
     describe,
     find,
+    is_array,
     is_graph,
     is_named_tuple,
     leaves,
@@ -164,7 +164,7 @@ def is_list_of_samples(data: Any, element: Any) -> bool:
 
 
 def _is_cloud(value: Any) -> bool:
-    return isinstance(value, Tensor | np.ndarray) and value.ndim == 2
+    return is_array(value) and value.ndim == 2
 
 
 def only_floating(tree: Any, fits: Callable[[tuple[int, ...]], bool], action: str) -> str:

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, DataError
+from liegg.inputs.foreign.jax_function import is_jax_array
 
 LISTED_PATHS = 20
 """Most paths listed in a message."""
@@ -46,7 +47,7 @@ def entries(value: Any) -> dict[Any, Any] | None:
     >>> entries({"a": 1}), entries((5, 6)), entries(torch.ones(2))
     ({'a': 1}, {0: 5, 1: 6}, None)
     """
-    if isinstance(value, Tensor | np.ndarray | str | bytes):
+    if is_array(value) or isinstance(value, str | bytes):
         return None
     if is_graph(value):
         return value.to_dict()
@@ -103,13 +104,19 @@ def tensors(tree: Any) -> dict[str, Tensor]:
 
 def is_numeric(leaf: Any) -> bool:
     """Whether a leaf holds numbers that belong to samples: a tensor, or an array of numbers."""
-    if isinstance(leaf, np.ndarray):
+    if isinstance(leaf, np.ndarray) or is_jax_array(leaf):
         return leaf.dtype.kind in "fiub" and leaf.dtype.itemsize <= 8
     return isinstance(leaf, Tensor)
 
 
+def is_array(value: Any) -> bool:
+    """Whether a value is a tensor, or an array of numpy or JAX."""
+    return isinstance(value, Tensor | np.ndarray) or is_jax_array(value)
+
+
 def as_leaf(leaf: Any) -> Tensor:
     """A leaf as a tensor; arrays are copied."""
+    leaf = np.asarray(leaf) if is_jax_array(leaf) else leaf
     if isinstance(leaf, np.ndarray):
         return torch.from_numpy(np.array(leaf, dtype=leaf.dtype.newbyteorder("="), order="C"))
     return leaf.detach()
