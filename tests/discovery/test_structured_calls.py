@@ -117,6 +117,18 @@ def test_clouds_that_were_read_as_something_else_are_named():
         liegg.discover(CLOUD, Clouds(), liegg.Affine(3, copies=3))
 
 
+def test_a_package_that_a_model_misses_is_named():
+    def neighbours(pos, z):
+        raise ImportError("'radius_graph' requires 'pyg-lib>=0.6.0'")
+
+    with pytest.raises(
+        ModelError, match=r"package that is not installed.*'pyg-lib>=0.6.0'"
+    ) as caught:
+        liegg.discover(neighbours, {"pos": torch.ones(9, 2, 3), "z": torch.ones(9)}, POSITIONS)
+    assert "call=" not in str(caught.value)
+    assert isinstance(caught.value.__cause__, ImportError)
+
+
 def test_points_without_the_number_of_their_graph_are_named():
     data = {"pos": torch.cat(CLOUDS), "z": torch.ones(sum(map(len, CLOUDS)))}
     with pytest.raises(ModelError, match=r"^'pos' was read as .* samples of one vector.*'batch'"):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
-from dataclasses import dataclass, is_dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -14,19 +14,12 @@ from torch.utils.data import DataLoader, Dataset
 from liegg._utils.arguments import shown
 from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import (
-    ArgumentError,
-    BatchMixingError,
-    DataError,
-    ModelError,
-    RaggedDataError,
-    ShapeError,
-    TreeDataError,
-)
+from liegg._utils.errors import ArgumentError, DataError, ModelError, TreeDataError
 from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.actions.placed import place, places_of
+from liegg.discovery.clouds import clouds_in, with_advice
 from liegg.inputs.batches import Batches, Data
 from liegg.inputs.foreign.trees import how_called, row_model
 from liegg.inputs.inner.rest import ACTIVATION, Rest
@@ -46,9 +39,6 @@ Result = TypeVar("Result")
 
 ABOUT_MASKS = (Diagnosis.MASKED_POINTS, Diagnosis.MASK_NOT_TAKEN)
 """Remarks that matter at an inner point too."""
-
-LISTED_SIZES = 3
-"""Most shapes of tensors listed in a message."""
 
 LOOKED_AT = 64
 """Samples of which a few of different sizes are chosen to see how a model is called."""
@@ -218,65 +208,15 @@ def with_inputs(
         unread = call is not None and isinstance(data, Dataset | DataLoader)
         return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=unread))
     except DataError as error:
-        if isinstance(error, TreeDataError) or _clouds_in(data, action, error):
+        if isinstance(error, TreeDataError) or clouds_in(data, action, error):
             return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=True))
-        raise _with_advice(error, data, action) from error
+        if (advised := with_advice(error, data, action)) is not None:
+            raise advised from error
+        raise
     except ModelError as error:
-        raise _with_advice(error, data, action) from error
-
-
-def _with_advice(error: DataError | ModelError, data: Data, action: Moves) -> Exception:
-    """The error of data that was read as batches; with what to write if it is a list of clouds of points."""
-    any_number = _action_on_clouds(data, action)
-    if any_number is None or type(error) not in (ModelError, BatchMixingError, ShapeError):
-        return error
-    sizes = [tuple(one.shape) for one in data]
-    stack = " For samples of one shape pass torch.stack(data)." if len(set(sizes)) == 1 else ""
-    return type(error)(
-        f"the data is a list of tensors, {', '.join(map(str, sizes[:LISTED_SIZES]))} and so on, which were read as batches of "
-        f"vectors. If each of its tensors is one sample, a cloud of points, pass {any_number}.{stack} As batches: {error}"
-    )
-
-
-def _action_on_clouds(data: Data, action: Moves) -> str | None:
-    """An action on any number of points, as one would type it, for a list that may hold clouds; None if it does not."""
-    if not isinstance(data, list) or not data or not all(map(_is_cloud, data)):
-        return None
-    if not isinstance(action, Action) or getattr(action, "copies", None) is None:
-        return None
-    if not is_dataclass(action):
-        return None
-    any_number: Any = replace(action, copies=None)
-    try:
-        any_number.check(tuple(data[0].shape))
-    except ShapeError:
-        return None
-    return any_number.code()
-
-
-def _clouds_in(data: Data, action: Moves, error: DataError) -> bool:
-    """Whether data that could not be read are clouds of any number of points.
-
-    Raises:
-        ShapeError: each batch is a list of clouds.
-    """
-    if getattr(action, "copies", 1) is not None or not isinstance(data, DataLoader | Dataset):
-        return False
-    if isinstance(error, RaggedDataError) or not isinstance(data, DataLoader):
-        return isinstance(error, RaggedDataError)
-    first: Any = next(iter(data), None)
-    if is_list_of_samples(data, first) or not isinstance(error, ShapeError):
-        return is_list_of_samples(data, first)
-    if isinstance(first, list) and len(first) > 1 and all(map(_is_cloud, first)):
-        raise ShapeError(
-            f"{error} The batches are lists of tensors, of which the first one is read, and the others as labels. Pass "
-            "the samples themselves, as a list or a Dataset, for example loader.dataset."
-        ) from error
-    return _is_cloud(first)
-
-
-def _is_cloud(value: Any) -> bool:
-    return is_array(value) and value.ndim == 2
+        if (advised := with_advice(error, data, action)) is not None:
+            raise advised from error
+        raise
 
 
 def as_samples(data: Data, action: Action) -> tuple[Data, Action]:
@@ -330,7 +270,7 @@ def is_structured(data: Data, action: Moves) -> bool:
     if is_tree(data):
         return True
     ragged = getattr(action, "copies", 1) is None
-    element: Any = data[0] if isinstance(data, list | tuple) and data else None
+    element = data[0] if isinstance(data, list | tuple) and data else None
     if isinstance(element, tuple | list) and element and not hasattr(element, "_fields"):
         element = element[0]
     if is_array(element):

@@ -22,7 +22,7 @@ from liegg.inputs.batches import Batches
 from liegg.inputs.counter import Counted, Counter
 from liegg.inputs.foreign.bridge import Bridge
 from liegg.inputs.foreign.protocol import ForeignModel
-from liegg.inputs.foreign.recognise import as_foreign
+from liegg.inputs.foreign.recognise import advice_for, as_foreign
 from liegg.inputs.reachable import modules_inside
 from liegg.inputs.structure.entry import Convention
 
@@ -130,7 +130,7 @@ def eval_view(model: Any) -> Iterator[Model]:
     if not callable(model):
         raise ArgumentError(
             f"model is a {type(model).__name__}; expected an nn.Module, an exported program, a "
-            "function, an estimator with fit and predict, or a session of onnxruntime."
+            f"function, an estimator with fit and predict, or a session of onnxruntime.{advice_for(model)}"
         )
     compiled = is_compiled(model)
     model = original(model)

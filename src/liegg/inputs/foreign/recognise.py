@@ -1,6 +1,7 @@
 """Recognise models that are not PyTorch."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,24 @@ def as_foreign(model: Any) -> ForeignModel | None:
     if is_session(model):
         return OnnxSession(model, "ONNX model")
     return Estimator(model) if is_estimator(model) else None
+
+
+def advice_for(model: Any) -> str:
+    """What to pass in place of something that is not a model; empty if that is not known.
+
+    >>> advice_for("net.onnx")
+    " Pass liegg.foreign.from_onnx('net.onnx')."
+    """
+    if isinstance(model, str | Path):
+        path = str(model)
+        if path.endswith(".onnx"):
+            return f" Pass liegg.foreign.from_onnx({path!r})."
+        return f" Load {path!r} first, and pass the model."
+    if callable(getattr(model, "predict", None)):
+        if type(model).__module__.partition(".")[0] == "xgboost":
+            return " Pass lambda x: model.predict(xgboost.DMatrix(x))."
+        return " Pass the method that takes an array, for example model.predict."
+    return ""
 
 
 def takes_tensors(function: Any, x: Tensor) -> bool:

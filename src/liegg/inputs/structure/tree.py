@@ -9,7 +9,7 @@ import dataclasses
 import sys
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
@@ -109,7 +109,7 @@ def is_numeric(leaf: Any) -> bool:
     return isinstance(leaf, Tensor)
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: Any) -> TypeGuard[Any]:
     """Whether a value is a tensor, or an array of numpy or JAX."""
     return isinstance(value, Tensor | np.ndarray) or is_jax_array(value)
 
