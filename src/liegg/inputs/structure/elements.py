@@ -13,6 +13,7 @@ from liegg.inputs.structure.graphs import BATCH, numbers_nodes, split_graphs
 from liegg.inputs.structure.layout import Chunk
 from liegg.inputs.structure.tree import (
     as_path,
+    check_no_columns,
     describe,
     find,
     is_array,
@@ -190,6 +191,8 @@ def only_floating(tree: Any, fits: Callable[[tuple[int, ...]], bool], action: st
     fitting = [path for path, leaf in floating.items() if fits(_shape(leaf))]
     if len(fitting) == 1:
         return fitting[0]
+    for path in fitting[:1]:
+        check_no_columns(fitting, path.rpartition(".")[0])
     held = f"a sample holds {len(floating)} floating point tensors ({describe(tree)})"
     if not fitting:
         raise ArgumentError(
