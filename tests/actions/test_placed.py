@@ -131,10 +131,14 @@ def test_any_number_of_vectors():
         assert_is_action(action, x)
         assert torch.equal(action.fields(x[:, :2]), action.fields(x)[:, :, :2])
         assert action_from_settings(action.settings()).same_motions(action)
+        assert_is_action(action, x[:, None])
+        torch.testing.assert_close(action.fields(x[:, None]), action.fields(x)[:, :, None])
     flipped = liegg.Linear(3, copies=None, layout="vector_first")
     assert_is_action(flipped, x.mT)
     with pytest.raises(ShapeError, match=r"Affine\(3, copies=None\) expects \[k, 3\]"):
         A.check((21,))
+    with pytest.raises(ShapeError, match=r"shape \(2, 7, 3\)"):
+        A.check((2, 7, 3))
     with pytest.raises(ShapeError, match=r"expects \[3, k\]"):
         flipped.check((7, 3))
 

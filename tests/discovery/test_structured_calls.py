@@ -8,10 +8,12 @@ from torch.utils.data import DataLoader, Dataset
 
 import liegg
 from liegg._utils.errors import (
+    BatchMixingError,
     DataError,
     HiddenDerivativeError,
     ModelError,
     NonFiniteError,
+    RandomModelError,
     ShapeError,
 )
 from structures import POSITIONS, CloudNet, clouds
@@ -98,10 +100,38 @@ def test_clouds_that_were_read_as_something_else_are_named():
     pairs = DataLoader(TWICE, batch_size=1, collate_fn=lambda one: [*one[0]])
     with pytest.raises(ShapeError, match=r"lists of tensors.*loader.dataset"):
         liegg.discover(CLOUD, pairs, POINTS)
-    with pytest.raises(ModelError, match=r"each of its tensors is one sample.*copies=None"):
+    advice = r"^the data is a list of tensors.*one sample.*pass liegg.Affine\(n=3, copies=None.*As batches"
+    with pytest.raises(ModelError, match=advice):
         liegg.discover(lambda x: x.mean(2), CLOUDS, liegg.Affine(3))
+    with pytest.raises(ShapeError, match=advice):
+        liegg.discover(lambda x: x.norm(dim=-1).sum(-1), CLOUDS, liegg.Affine(3))
+    with pytest.raises(BatchMixingError, match=advice):
+        liegg.discover(lambda x: x - x.mean(0), CLOUDS, liegg.Affine(3))
+    with pytest.raises(ShapeError, match=advice):
+        liegg.discover(CLOUD, CLOUDS, liegg.Affine(3, copies=3))
+    with pytest.raises(ShapeError, match=r"torch.stack\(data\)"):
+        liegg.discover(CLOUD, [CLOUDS[0]] * 9, liegg.Affine(3, copies=len(CLOUDS[0])))
+    with pytest.raises(RandomModelError, match="two calls of"):
+        liegg.discover(lambda x: x + torch.rand_like(x), CLOUDS, liegg.Affine(3))
     with pytest.raises(ShapeError, match=r"one shape.*copies=None"):
         liegg.discover(CLOUD, Clouds(), liegg.Affine(3, copies=3))
+
+
+def test_a_package_that_a_model_misses_is_named():
+    def neighbours(pos, z):
+        raise ImportError("'radius_graph' requires 'pyg-lib>=0.6.0'")
+
+    with pytest.raises(
+        ModelError, match=r"package that is not installed.*'pyg-lib>=0.6.0'"
+    ) as caught:
+        liegg.discover(neighbours, {"pos": torch.ones(9, 2, 3), "z": torch.ones(9)}, POSITIONS)
+    assert "call=" not in str(caught.value)
+
+
+def test_points_without_the_number_of_their_graph_are_named():
+    data = {"pos": torch.cat(CLOUDS), "z": torch.ones(sum(map(len, CLOUDS)))}
+    with pytest.raises(ModelError, match=r"^'pos' was read as .* samples of one vector.*'batch'"):
+        liegg.discover(lambda pos, z: pos.norm(dim=1).sum()[None], data, {"pos": liegg.Affine(3)})
 
 
 def test_a_loader_of_lists_of_dictionaries():

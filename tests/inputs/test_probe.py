@@ -119,6 +119,11 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
         "returned shape (9,) for a batch of 3 samples; expected 3 along the first axis. "
         "If it takes one sample, pass torch.func.vmap(model).",
     ),
+    "one sample": (
+        lambda x: torch.ones(2, 3, dtype=x.dtype) @ x.reshape(3),
+        ModelError,
+        "It takes one sample of shape (3,), and no batch: pass torch.func.vmap(model).",
+    ),
     "no output": (lambda x: x[:, :0], ShapeError, "no output at all"),
     "NaN": (
         lambda x: torch.where(x == X[1], torch.nan, x),

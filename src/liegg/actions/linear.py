@@ -54,9 +54,7 @@ class VectorAction(ValueAction):
 
     def fitted(self, shape: tuple[int, ...]) -> "VectorAction":
         """The action on any number of vectors, if it is on one and a leaf has several."""
-        vector = shape[-1:] if self.layout == "copies_first" else shape[:1]
-        several = len(shape) == 2 and vector == (self.n,) and self.copies == 1
-        return replace(self, copies=None) if several else self
+        return replace(self, copies=None) if self.copies == 1 and self._several(shape) else self
 
     @property
     def ambient(self) -> int:
@@ -88,6 +86,8 @@ class VectorAction(ValueAction):
         elif len(shape) == 2:
             vectors = f"{shape[0]} vectors of dimension {shape[1]}"
             hint = f" For {vectors} pass {name}({shape[1]}, copies={shape[0]})."
+        elif shape == (n,):
+            hint = f" For one vector of dimension {n} pass {name}({n})."
         elif len(shape) == 1 and shape[0] % n == 0:
             count = shape[0] // n
             hint = f" For {count} vectors of dimension {n} pass {name}({n}, copies={count})."
@@ -102,14 +102,20 @@ class VectorAction(ValueAction):
 
     def _check_any(self, shape: tuple[int, ...]) -> None:
         """Raise `ShapeError` unless a sample is any number of vectors."""
-        vector = shape[-1:] if self.layout == "copies_first" else shape[:1]
-        if len(shape) == 2 and vector == (self.n,) and 0 not in shape:
+        if self._several(shape) and 0 not in shape:
             return
         wanted = f"[k, {self.n}]" if self.layout == "copies_first" else f"[{self.n}, k]"
         name = f"{type(self).__name__}({self.n}, copies=None)"
         raise ShapeError(
             f"a sample has shape {shape}; {name} expects {wanted}, any number of vectors of dimension {self.n}."
         )
+
+    def _several(self, shape: tuple[int, ...]) -> bool:
+        """Whether a sample is a list of vectors; leading axes of size 1, as cells `[1, n, n]` of graphs have, do not count."""
+        while len(shape) > 2 and shape[0] == 1:
+            shape = shape[1:]
+        vector = shape[-1:] if self.layout == "copies_first" else shape[:1]
+        return len(shape) == 2 and vector == (self.n,)
 
     def act(self, h: Float[Tensor, "..."], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Apply the exponential of the generator's matrix to every vector."""
@@ -218,7 +224,8 @@ class Linear(VectorAction):
 
     Attributes:
         n: dimension of a vector.
-        copies: vectors per sample; None for any number of them, `[k, n]`, which may vary between samples.
+        copies: vectors per sample; None for any number of them, `[k, n]`, which may vary between samples; `[1, k, n]`, as cells
+            of graphs are, is accepted too.
         layout: `"copies_first"` for samples `[copies, n]` or flat, copy after copy;
             `"vector_first"` for `[n, copies]` or flat, component after component.
         names: of the n components, the same for every vector; words, formulas and figures use them.

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -15,28 +14,22 @@ from torch.utils.data import DataLoader, Dataset
 from liegg._utils.arguments import shown
 from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import (
-    ArgumentError,
-    DataError,
-    ModelError,
-    RaggedDataError,
-    ShapeError,
-    TreeDataError,
-)
+from liegg._utils.errors import ArgumentError, DataError, ModelError, TreeDataError
 from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.actions.placed import place, places_of
+from liegg.discovery.clouds import clouds_in, with_advice
 from liegg.inputs.batches import Batches, Data
 from liegg.inputs.foreign.trees import how_called, row_model
 from liegg.inputs.inner.rest import ACTIVATION, Rest
 from liegg.inputs.model import eval_view
 from liegg.inputs.structure.calling import TRIED
-from liegg.inputs.structure.elements import is_list_of_samples, only_floating
+from liegg.inputs.structure.elements import fits_leaf, is_list_of_samples, only_floating
 from liegg.inputs.structure.entry import Convention, Custom
 from liegg.inputs.structure.masks import check_mask_shapes, with_masks
 from liegg.inputs.structure.packed import Packed, first_element, pack_data
-from liegg.inputs.structure.tree import is_named_tuple, is_tree
+from liegg.inputs.structure.tree import is_array, is_named_tuple, is_tree
 from liegg.inputs.table import is_table
 
 Moves = Action | Mapping[Any, Any]
@@ -135,10 +128,25 @@ def _called(
                 return called, packed, how, on_rows
             except ModelError as error:
                 check_mask_shapes(packed.layout)
-                problem = error
+                problem = _about_points(error, packed, on_rows)
         if packed.reader.kind != "batch":
             break
     raise problem or ModelError("the model cannot be called")
+
+
+def _about_points(error: ModelError, packed: Packed, action: Action) -> ModelError:
+    """The error of a model; with what to pass if a tensor that was read as samples holds the points of graphs."""
+    if packed.reader.kind != "batch" or packed.chunk is None:
+        return error
+    for path, one in places_of(action).items():
+        count, shape = len(packed.chunk[path]), packed.layout.by_path[path].shape
+        if len(shape) == 1 and fits_leaf(partial(_check, one), (count, *shape)):
+            return ModelError(
+                f"{path!r} was read as {count} samples of one vector each. If these are the points of clouds or graphs, pass a "
+                "list of samples, or add 'batch', the number of the cloud or graph of every point. As samples of one vector: "
+                f"{error}"
+            )
+    return error
 
 
 def _has_masks(action: Moves) -> bool:
@@ -200,48 +208,15 @@ def with_inputs(
         unread = call is not None and isinstance(data, Dataset | DataLoader)
         return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=unread))
     except DataError as error:
-        if not isinstance(error, TreeDataError) and not _clouds_in(data, action, error):
-            raise
-        return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=True))
+        if isinstance(error, TreeDataError) or clouds_in(data, action, error):
+            return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=True))
+        if (advised := with_advice(error, data, action)) is not None:
+            raise advised from error
+        raise
     except ModelError as error:
-        if not _may_be_clouds(data, action):
-            raise
-        raise ModelError(
-            f"{error} The list was read as batches of vectors; if each of its tensors is one sample, a cloud of "
-            "points, pass an action on any number of points, for example liegg.Affine(3, copies=None)."
-        ) from error
-
-
-def _clouds_in(data: Data, action: Moves, error: DataError) -> bool:
-    """Whether data that could not be read are clouds of any number of points.
-
-    Raises:
-        ShapeError: each batch is a list of clouds.
-    """
-    if getattr(action, "copies", 1) is not None or not isinstance(data, DataLoader | Dataset):
-        return False
-    if isinstance(error, RaggedDataError) or not isinstance(data, DataLoader):
-        return isinstance(error, RaggedDataError)
-    first: Any = next(iter(data), None)
-    if is_list_of_samples(data, first) or not isinstance(error, ShapeError):
-        return is_list_of_samples(data, first)
-    if isinstance(first, list) and len(first) > 1 and all(map(_is_cloud, first)):
-        raise ShapeError(
-            f"{error} The batches are lists of tensors, of which the first one is read, and the others as labels. Pass "
-            "the samples themselves, as a list or a Dataset, for example loader.dataset."
-        ) from error
-    return _is_cloud(first)
-
-
-def _is_cloud(value: Any) -> bool:
-    return isinstance(value, Tensor | np.ndarray) and value.ndim == 2
-
-
-def _may_be_clouds(data: Data, action: Moves) -> bool:
-    """Whether data that was read as batches may be a list of clouds of points."""
-    if not isinstance(data, list) or getattr(action, "copies", None) != 1:
-        return False
-    return all(map(_is_cloud, data))
+        if (advised := with_advice(error, data, action)) is not None:
+            raise advised from error
+        raise
 
 
 def as_samples(data: Data, action: Action) -> tuple[Data, Action]:
@@ -257,7 +232,7 @@ def pack_samples(data: Data, action: Moves, *, clouds: bool = False) -> tuple[Pa
 
     Args:
         data: as for `discover`.
-        action: an action on the only floating point tensor, actions by path, or an action on rows of other data.
+        action: an action on the only tensor that it can move, actions by path, or an action on rows of other data.
         clouds: whether vectors along the first axis are points of one sample, where they might also be samples.
     """
     if isinstance(action, Action) and action.structure is not None:
@@ -273,7 +248,8 @@ def pack_samples(data: Data, action: Moves, *, clouds: bool = False) -> tuple[Pa
             element = element[0]
         if isinstance(element, tuple | list) and not is_named_tuple(element):
             element = element[0]  # inputs with labels
-        moves = {only_floating(element): action}
+        fits = partial(fits_leaf, partial(_check, action))
+        moves = {only_floating(element, fits, action.code() or repr(action)): action}
     packed, tree = pack_data(data, _fits(moves), clouds=clouds)
     paths = dict(zip(packed.reader.paths, moves.values(), strict=True))
     return packed, tree, place(paths, packed.layout)
@@ -297,7 +273,7 @@ def is_structured(data: Data, action: Moves) -> bool:
     element = data[0] if isinstance(data, list | tuple) and data else None
     if isinstance(element, tuple | list) and element and not hasattr(element, "_fields"):
         element = element[0]
-    if isinstance(element, Tensor | np.ndarray):
+    if is_array(element):
         return ragged and element.ndim < 3
     return element is not None and is_tree(element)
 

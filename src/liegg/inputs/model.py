@@ -22,7 +22,7 @@ from liegg.inputs.batches import Batches
 from liegg.inputs.counter import Counted, Counter
 from liegg.inputs.foreign.bridge import Bridge
 from liegg.inputs.foreign.protocol import ForeignModel
-from liegg.inputs.foreign.recognise import as_foreign
+from liegg.inputs.foreign.recognise import advice_for, as_foreign
 from liegg.inputs.reachable import modules_inside
 from liegg.inputs.structure.entry import Convention
 
@@ -58,6 +58,7 @@ class Model:
             show it.
         step: length of a step of finite differences along any direction; 0 if not known.
         piecewise: whether it is piecewise constant, so that it has no derivatives at all.
+        no_batch: what to do if it takes no batch of samples.
     """
 
     function: Callable[[Tensor], Tensor]
@@ -80,6 +81,7 @@ class Model:
     noise: float = 0.0
     step: float = 0.0
     piecewise: bool = False
+    no_batch: str = "If it takes one sample, pass torch.func.vmap(model)."
 
     @property
     def finite(self) -> bool:
@@ -128,7 +130,7 @@ def eval_view(model: Any) -> Iterator[Model]:
     if not callable(model):
         raise ArgumentError(
             f"model is a {type(model).__name__}; expected an nn.Module, an exported program, a "
-            "function, an estimator with fit and predict, or a session of onnxruntime."
+            f"function, an estimator with fit and predict, or a session of onnxruntime.{advice_for(model)}"
         )
     compiled = is_compiled(model)
     model = original(model)
@@ -164,6 +166,7 @@ def foreign_model(foreign: ForeignModel) -> Model:
         device=torch.device("cpu"),
         notes=foreign.notes,
         input_dtype=convention.input_dtype if isinstance(convention, Convention) else None,
+        no_batch=foreign.no_batch,
     )
     return model if foreign.differentiable else with_finite_differences(model)
 

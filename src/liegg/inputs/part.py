@@ -127,7 +127,7 @@ def with_part(model: Model, x: Float[Tensor, "b ..."], part: Part) -> Model:
         model, y = with_field(model, call(model.function, x), part.output, samples=len(x))
     if part.target is None:
         return model
-    check_output(y, x, model.name)
+    check_output(y, x, model)
     check_target(part.target, y, model.name)
     return replace(
         model,

@@ -23,6 +23,9 @@ from liegg._utils.errors import (
 )
 from liegg._utils.precision import coarsest, record_dtypes
 from liegg.inputs.batches import evenly_spaced
+from liegg.inputs.counter import Counted
+from liegg.inputs.foreign.bridge import Bridge
+from liegg.inputs.foreign.recognise import call_for_one_sample
 from liegg.inputs.model import Model, arithmetic_note
 from liegg.inputs.output_field import with_field
 
@@ -91,7 +94,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     with torch.set_grad_enabled(not model.finite), record_dtypes() as dtypes:
         leaf = x.clone().requires_grad_(not model.finite)
         model, raw = with_field(model, call(model.function, leaf), samples=len(x))
-    y = _checked_output(raw, x, model.name, places)
+    y = _checked_output(raw, x, model, places)
     arithmetic = coarsest(x.dtype, y.dtype, *dtypes())
     noise, in_place = _check_repeatable(model, x, y, arithmetic)
     shape = tuple(raw.shape[1:])
@@ -224,28 +227,34 @@ def call(function: Callable[[Tensor], Any], x: Tensor, *, copy: bool = True) -> 
     except (torch.OutOfMemoryError, ModelError):
         raise  # explained by `explain_out_of_memory`, or already
     except Exception as error:
-        length = (
-            " It must accept a batch of any length; an exported program needs a dynamic batch axis (dynamic_shapes="
-            "{'x': {0: torch.export.Dim('batch')}}), a function of one sample torch.func.vmap(f)."
+        advice = (
+            "It must accept a batch of any length; an exported program needs a dynamic batch axis (dynamic_shapes="
+            "{'x': {0: torch.export.Dim('batch')}})."
         )
+        inside = function.function if isinstance(function, Counted) else function
+        if isinstance(inside, Bridge):
+            advice = inside.model.no_batch
+        elif one := call_for_one_sample(function, x):
+            advice = f"It takes one sample of shape {tuple(x.shape[1:])}, and no batch: pass {one}."
         raise ModelError(
             f"the model failed on a batch of shape {tuple(x.shape)}, dtype {x.dtype}: "
-            f"{type(error).__name__}: {error}.{length}"
+            f"{type(error).__name__}: {str(error).rstrip('.')}. {advice}"
         ) from error
 
 
-def check_output(y: Tensor, x: Tensor, name: str) -> None:
+def check_output(y: Tensor, x: Tensor, model: Model) -> None:
     """Check that an output has real numbers for every sample.
 
     Args:
         y: the output.
         x: the samples.
-        name: of the model.
+        model: the model.
 
     Raises:
         ShapeError: the output does not have one entry per sample, or no number.
         DtypeError: the output is not real floating point.
     """
+    name = model.name
     if y.layout is not torch.strided or y.is_meta:
         raise DtypeError(
             f"{name} returned a tensor without plain values ({y.layout}, on {y.device}); expected a "
@@ -254,8 +263,7 @@ def check_output(y: Tensor, x: Tensor, name: str) -> None:
     if y.ndim == 0 or y.shape[0] != x.shape[0]:
         raise ShapeError(
             f"{name} returned shape {tuple(y.shape)} for a batch of {x.shape[0]} samples; expected "
-            f"{x.shape[0]} along the first axis. If it takes one sample, pass "
-            "torch.func.vmap(model)."
+            f"{x.shape[0]} along the first axis. {model.no_batch}"
         )
     if not y.dtype.is_floating_point:
         raise DtypeError(
@@ -269,11 +277,11 @@ def check_output(y: Tensor, x: Tensor, name: str) -> None:
         )
 
 
-def _checked_output(y: Tensor, x: Tensor, name: str, places: Tensor) -> Float[Tensor, "b c"]:
-    check_output(y, x, name)
+def _checked_output(y: Tensor, x: Tensor, model: Model, places: Tensor) -> Float[Tensor, "b c"]:
+    check_output(y, x, model)
     y = y.detach().reshape(x.shape[0], -1)
     if (bad := first_nonfinite(y)) is not None:
         raise NonFiniteError(
-            f"{name} returned NaN or infinity for sample {int(places[bad])}. Check it there."
+            f"{model.name} returned NaN or infinity for sample {int(places[bad])}. Check it there."
         )
     return y

@@ -1,6 +1,8 @@
 """Groups by name, the error of finite elements, and the causes that assertions name by evidence."""
 
 import math
+import re
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ from cases import normal
 from liegg._utils.errors import ArgumentError
 from liegg.discovery.assertions.groups import action_for, as_group
 from liegg.testing import assert_equivariant, assert_invariant, equivariance_error
+from structures import Graph
 
 X = normal(40, 5, 3)
 
@@ -51,6 +54,19 @@ class TestStructuredSamples:
         assert equivariance_error(energy, data, "se(3)") < 1e-12
         assert_invariant(energy, data, "se(3)")
         assert equivariance_error(lambda pos, z: pos.sum((1, 2)), data, "so(3)") > 0.1
+
+    def test_labels_of_graphs_are_no_candidates(self):
+        graphs = [Graph(y=torch.ones(1), pos=X[i, : 3 + i % 3]) for i in range(40)]
+
+        def radii(pos, batch):
+            first = torch.cat([batch.new_ones(1), batch.diff()])
+            return pos.norm(dim=1)[first > 0]
+
+        assert equivariance_error(radii, graphs, "so(3)") < 1e-12
+        assert assert_invariant(radii, graphs, "so(3)").nullity == 3
+        assert liegg.discover(radii, graphs, liegg.Linear(3)).name == "so(3)"
+        assert equivariance_error(lambda pos, q: pos.norm(dim=2) + q,
+                                  {"q": X[:, :, 0], "pos": X}, "so(3)") < 1e-12  # fmt: skip
 
     def test_vectors_in_a_dictionary(self):
         error = equivariance_error(lambda x: x.norm(dim=1), {"x": X[:, 0]}, "so(3)")
@@ -264,6 +280,47 @@ class TestCauses:
         apart = {"pos": liegg.Linear(3, copies=None), "cell": liegg.Linear(3, copies=None)}
         with pytest.raises(ArgumentError, match="one action object"):
             assert_invariant(energy, data, "so(3)", action=apart)
+
+    @pytest.mark.parametrize("shape", [(3, 3), (1, 3, 3)])
+    @pytest.mark.parametrize("kind", ["graphs", "batch", "one vector each"])
+    def test_the_advice_for_a_cell_runs(self, shape, kind):
+        count = 30
+        cells = 5 * torch.eye(3, dtype=torch.float64) + normal(count, 3, 3)
+        cells = cells.reshape(count, *shape)
+        data: Any = {"pos": X[:count], "cell": cells}
+        if kind == "one vector each":
+            data["pos"] = X[:count, 0]
+        if kind == "graphs":
+            data = [Graph(pos=X[i, : 3 + i % 3], cell=cells[i]) for i in range(count)]
+
+        def fractions(batch):
+            pos, cell = batch["pos"], batch["cell"].reshape(-1, 3, 3)
+            return torch.linalg.solve(cell, pos.reshape(len(cell), -1, 3), left=False).sum(2)
+
+        def energy(batch):
+            if kind != "graphs":
+                return fractions(batch).sin().sum(1)
+            numbers = torch.bincount(batch.batch).tolist()
+            cell = batch.cell.reshape(-1, 3, 3)
+            parts = zip(batch.pos.split(numbers), cell, strict=True)
+            some = [fractions({"pos": pos[None], "cell": one[None]}) for pos, one in parts]
+            return torch.stack([one.sin().sum() for one in some])
+
+        with pytest.raises(AssertionError, match="a cell that is not rotated: 'cell'") as failed:
+            assert_invariant(energy, data, "so(3)", action={"pos": liegg.Linear(3)})
+        one, moves = re.findall(r"one = (.*?\)) and action=(\{.*?\})", str(failed.value))[0]
+        one = eval(one, {"liegg": liegg})
+        assert_invariant(energy, data, "so(3)", action=eval(moves, {"one": one}))
+
+    def test_a_cell_that_cannot_be_rotated(self):
+        data = {"pos": X, "box": 5 + normal(40, 3).abs()}
+        with pytest.raises(AssertionError, match=r"cannot be rotated.*pass the cell as the matrix"):
+            assert_invariant(
+                lambda pos, box: (pos / box[:, None]).sin().sum((1, 2)),
+                data,
+                "so(3)",
+                action={"pos": liegg.Linear(3)},
+            )
 
     def test_absolute_positions(self):
         with pytest.raises(AssertionError, match="absolute positions: rotations alone"):

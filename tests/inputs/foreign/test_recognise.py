@@ -135,6 +135,35 @@ def test_what_is_missing_is_named(tmp_path):
         liegg.discover(object(), X, liegg.Linear(3))
 
 
+class Booster:
+    """A trained booster: it predicts, but is neither an estimator nor a function."""
+
+    def predict(self, x):
+        return norm(x)
+
+
+@pytest.mark.parametrize(
+    ("home", "advice"),
+    [
+        ("xgboost.core", r"model\.predict\(xgboost\.DMatrix\(x\)\)"),
+        ("lightgbm.basic", r"Pass .* model\.predict\."),
+    ],
+)
+def test_boosters_are_wrapped(monkeypatch, home, advice):
+    monkeypatch.setattr(Booster, "__module__", home)
+    with pytest.raises(ArgumentError, match=f"model is a Booster.*{advice}"):
+        liegg.discover(Booster(), X, liegg.Linear(3))
+    with pytest.raises(ArgumentError, match=f"model is a Booster.*{advice}"):
+        liegg.discover(Booster(), {"x": X}, {"x": liegg.Linear(3)})
+
+
+def test_paths_are_loaded_first(tmp_path):
+    with pytest.raises(ArgumentError, match=r"model is a str.*from_onnx\('net.onnx'\)"):
+        liegg.discover("net.onnx", X, liegg.Linear(3))
+    with pytest.raises(ArgumentError, match=r"Load '.*net.pt' first"):
+        liegg.discover(tmp_path / "net.pt", X, liegg.Linear(3))
+
+
 def test_nothing_else_is_taken_for_an_array_function():
     assert array_function(lambda x: None, "f", X) is None
     assert array_function(lambda x: torch.ones(3), "f", X) is None

@@ -356,3 +356,12 @@ def test_too_many_activations_are_refused(monkeypatch):
     monkeypatch.setattr("liegg.inputs.inner.arrive.ACTIVATION_BYTES", 1000)
     with pytest.raises(ArgumentError, match="Pass fewer samples"):
         arrive(Lengths(), tokens(), "table")
+
+
+def test_token_lists_of_different_lengths_are_to_be_padded():
+    samples = [
+        {"input_ids": tokens(1, n)[0], "pad_mask": torch.zeros(n, dtype=torch.bool)}
+        for n in (2, 3, 4)
+    ]
+    with pytest.raises(ModelError, match=r"single axis.*padding=True"):
+        arrive(Reader(), samples, "tokens")

@@ -1,11 +1,13 @@
 """What an element of the data is: a sample, a batch or joined graphs; and errors for what is none."""
 
+from functools import partial
+
 import pytest
 import torch
 
 import liegg
 from liegg._utils.errors import ArgumentError, DtypeError, ShapeError
-from liegg.inputs.structure.elements import only_floating, reader_for
+from liegg.inputs.structure.elements import fits_leaf, only_floating, reader_for
 from structures import Graph
 
 POS = torch.ones(6, 3)
@@ -56,7 +58,7 @@ def test_kinds_of_elements(element, moves, kind):
             "'batch' has 5 entries",
         ),
         (
-            {"pos": POS, "vel": POS[None]},
+            {"pos": POS, "vel": POS.expand(2, *POS.shape)},
             {"pos": CLOUD, "vel": CLOUD},
             ShapeError,
             "looks like a sample and 'vel' like a batch",
@@ -87,7 +89,15 @@ def test_one_sample_of_different_lengths_says_which():
         reader_for(data, {"pos": CLOUD}, complete=True)
 
 
-def test_the_only_floating_tensor_moves():
-    assert only_floating({"z": POS.long(), "pos": POS}) == "pos"
-    with pytest.raises(ArgumentError, match=r"2 floating point tensors.*action={'a': liegg.Affine"):
-        only_floating({"a": POS, "b": POS})
+def test_the_only_tensor_that_fits_moves():
+    fits, affine = partial(fits_leaf, CLOUD), "liegg.Affine(3)"
+    assert only_floating({"z": POS.long(), "pos": POS}, fits, affine) == "pos"
+    labelled = {"y": torch.ones(1), "pos": POS, "mass": POS[:, 0]}  # as a graph with its energy
+    assert only_floating(labelled, fits, affine) == "pos"
+    two = {"y": torch.ones(1), "a": POS, "b": POS}
+    with pytest.raises(
+        ArgumentError, match=r"3 floating.*fits 'a', 'b'.*action={'a': liegg.Affine\(3\)}"
+    ):
+        only_floating(two, fits, affine)
+    with pytest.raises(ArgumentError, match=r"2 floating.*Affine\(3\) fits none of them"):
+        only_floating({"y": torch.ones(1), "q": POS[:, :2]}, fits, affine)

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from liegg._utils.errors import ArgumentError, DataError
+from liegg.inputs.structure.elements import only_floating
 from liegg.inputs.structure.tree import branches, find, is_tree, leaves, rebuild, tensors
 from structures import Graph
 
@@ -96,6 +97,18 @@ def test_a_path_that_is_none_is_answered_with_those_that_are(path, text):
     with pytest.raises(ArgumentError, match=r"^'.*cannot be moved") as caught:
         find(tree, path)
     assert text in str(caught.value)
+
+
+def test_lists_of_tensors_by_name_are_to_be_a_list_of_samples():
+    data = {"pos": [X[:1], X], "z": [X[:1].long(), X.long()]}
+    with pytest.raises(ArgumentError, match=r"'pos' is a list of 2 tensors.*zip\(\*data") as caught:
+        find(data, "pos")
+    advice = str(caught.value).partition("samples: ")[2].rstrip(".")
+    samples = eval(advice, {"data": data})
+    assert [list(one) for one in samples] == [["pos", "z"]] * 2
+    assert find(samples[0], "pos") == "pos"
+    with pytest.raises(ArgumentError, match="'pos' is a list of 2 tensors"):
+        only_floating(data, lambda shape: True, "liegg.Linear(3)")
 
 
 def test_a_plain_array_has_no_paths():

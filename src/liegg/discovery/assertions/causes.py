@@ -19,7 +19,7 @@ STRIDES = (2, 4, 8, 16, 32)
 ELEMENT = 0.37
 """Share of the longest motion at which causes are looked for; neither a whole number of pixels nor a quarter turn."""
 
-CELLS = ("cell", "lattice", "box", "pbc")
+CELLS = ("cell", "lattice", "box")
 """Names of tensors that have to be rotated with the positions."""
 
 UNKNOWN_CAUSE = (
@@ -140,15 +140,25 @@ def _context(asked: Question, _weights: Tensor, error: float, _repeat: Any) -> I
         return
     for leaf in layout.held:
         name = leaf.path.rpartition(".")[2].lower()
-        matrix = leaf.floating and leaf.shape in ((n, n), (1, n, n))
-        if matrix or (leaf.floating and any(word in name for word in CELLS)):
-            moved = ", ".join(f"{one.path!r}: one" for one in (*layout.moved, leaf))
-            rotations = f", and test its rotations, 'so({n})'" if asked.group.affine else ""
-            yield (
-                f"a cell that is not rotated: {leaf.path!r} has the shape {leaf.shape} of a matrix of space and stays; move it "
-                f"with the positions by one action object, one = liegg.Linear({n}, copies=None) and action={{{moved}}}"
-                f"{rotations}"
+        matrix = leaf.shape in ((n, n), (1, n, n))
+        named = any(word in name for word in CELLS) and 0 not in leaf.shape
+        if not leaf.floating or not (matrix or (named and n in leaf.shape)):
+            continue
+        if matrix:
+            what = f"has the shape {leaf.shape} of a matrix of space and stays; move it"
+        else:
+            what = (
+                f"has the shape {leaf.shape}, which cannot be rotated, and stays; pass the cell as the matrix [{n}, {n}] of its "
+                "edges, and move it"
             )
+        several = all(len(one.shape) > 1 for one in layout.moved)
+        one = f"liegg.Linear({n}, copies=None)" if several else f"liegg.Linear({n})"
+        moved = ", ".join(f"{one.path!r}: one" for one in (*layout.moved, leaf))
+        rotations = f", and test its rotations, 'so({n})'" if asked.group.affine else ""
+        yield (
+            f"a cell that is not rotated: {leaf.path!r} {what} with the positions by one action object, one = {one} and "
+            f"action={{{moved}}}{rotations}"
+        )
 
 
 def _translations(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Iterator[str]:

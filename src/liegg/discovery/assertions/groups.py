@@ -153,19 +153,26 @@ def action_on(group: Group, batch: Data, action: Any) -> Any:
 
 
 def _action_inside(group: Group, batch: Data) -> dict[str, Action]:
-    """The action of a group on the only floating point tensor of structured samples.
+    """The action of a group on the only tensor of structured samples that can hold its vectors.
 
     Raises:
         ArgumentError: there are several, or none.
     """
     element, complete = first_element(batch)
-    path = only_floating(element)
     found = tensors(element)
     alone = not complete or is_graph(element) or BATCH in found  # not along a first axis of samples
-    shape = tuple(found[path].shape[0 if alone else 1 :])
-    n = group.dimension
+    n, make = group.dimension, Affine if group.affine else Linear
+
+    def in_sample(shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape if alone else shape[1:]
+
+    def fits(shape: tuple[int, ...]) -> bool:
+        return in_sample(shape)[-1:] == (n,)
+
+    path = only_floating(element, fits, f"liegg.{make.__name__}({n})")
+    shape = in_sample(tuple(found[path].shape))
     if len(shape) == 2 and shape[1] == n and (alone or shape[0] != n):
-        return {path: (Affine if group.affine else Linear)(n, copies=None)}
+        return {path: make(n, copies=None)}
     return {path: action_for(group, shape)}
 
 

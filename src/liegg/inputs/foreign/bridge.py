@@ -22,10 +22,10 @@ class Bridge:
 
     model: ForeignModel
 
-    def __call__(self, x: Tensor) -> Any:
-        """Outputs of a batch; they carry derivatives if the model has them."""
+    def __call__(self, x: Tensor, *held: Tensor) -> Any:
+        """Outputs of a batch; they carry derivatives if the model has them. A model may take further tensors, which are held."""
         if self.model.differentiable:
-            return _Evaluate.apply(x, self.model)
+            return _Evaluate.apply(x, self.model, *held)
         return as_tensors(self.model.evaluate(as_array(x)))
 
 
@@ -79,28 +79,34 @@ def _one_tensor(returned: Any, name: str) -> Tensor:
 
 
 class _Evaluate(torch.autograd.Function):
-    """Outputs of a batch; forward and reverse derivatives are those of the model."""
+    """Outputs of a batch; forward and reverse derivatives are those of the model. Further tensors are held."""
 
     @staticmethod
-    def forward(x: Tensor, model: ForeignModel) -> Tensor:
-        return _one_tensor(model.evaluate(as_array(x)), model.name)
+    def forward(x: Tensor, model: ForeignModel, *held: Tensor) -> Tensor:
+        return _one_tensor(model.evaluate(*map(as_array, (x, *held))), model.name)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        x, ctx.model = inputs
-        ctx.save_for_backward(x)
-        ctx.save_for_forward(x)
+        x, ctx.model, *held = inputs
+        ctx.save_for_backward(x, *held)
+        ctx.save_for_forward(x, *held)
 
     @staticmethod
-    def backward(ctx: Any, cotangent: Tensor) -> tuple[Tensor, None]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return _Derivative.apply(ctx.saved_tensors[0], cotangent, ctx.model, "pull"), None
+    def backward(ctx: Any, cotangent: Tensor) -> tuple[Tensor | None, ...]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        x, *held = ctx.saved_tensors
+        slope = _Derivative.apply(x, cotangent, ctx.model, "pull", *held)
+        return slope, None, *(None for _ in held)
 
     @staticmethod
-    def jvp(ctx: Any, tangent: Tensor, _: None) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return _Derivative.apply(ctx.saved_tensors[0], tangent, ctx.model, "push")
+    def jvp(ctx: Any, tangent: Tensor, *_: None) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
+        x, *held = ctx.saved_tensors
+        return _Derivative.apply(x, tangent, ctx.model, "push", *held)
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[Any, ...], x: Tensor, model: ForeignModel) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def vmap(info: Any, in_dims: tuple[Any, ...], x: Tensor, model: ForeignModel, *held: Tensor) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]  # fmt: skip
+        if not model.batched:
+            each = _unstacked(info.batch_size, (in_dims[0], *in_dims[2:]), (x, *held))
+            return torch.stack([_Evaluate.apply(one, model, *rest) for one, *rest in each]), 0
         batches = x.movedim(in_dims[0], 0)
         y = _Evaluate.apply(batches.flatten(0, 1), model)
         return y.unflatten(0, batches.shape[:2]), 0
@@ -111,9 +117,9 @@ class _Derivative(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        x: Tensor, way: Tensor, model: ForeignModel, kind: Literal["push", "pull"]
+        x: Tensor, way: Tensor, model: ForeignModel, kind: Literal["push", "pull"], *held: Tensor
     ) -> Tensor:
-        return _derivatives(x, way[None], model, kind)[0]
+        return _derivatives(x, way[None], model, kind, *held)[0]
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -121,20 +127,37 @@ class _Derivative(torch.autograd.Function):
 
     @staticmethod
     def vmap(  # pyright: ignore[reportIncompatibleMethodOverride]
-        info: Any, in_dims: tuple[Any, ...], x: Tensor, way: Tensor, model: Any, kind: Any
+        info: Any,
+        in_dims: tuple[Any, ...],
+        x: Tensor,
+        way: Tensor,
+        model: Any,
+        kind: Any,
+        *held: Tensor,
     ) -> Any:
         ways = way if in_dims[1] is None else way.movedim(in_dims[1], 0)
-        if in_dims[0] is None:
-            return _derivatives(x, ways, model, kind), 0
+        if all(dim is None for dim in (in_dims[0], *in_dims[4:])):
+            return _derivatives(x, ways, model, kind, *held), 0
         # Batches that differ too are taken one after the other.
-        ways = ways.expand(info.batch_size, *way.shape) if in_dims[1] is None else ways
-        pairs = zip(x.movedim(in_dims[0], 0), ways, strict=True)
-        return torch.stack([_Derivative.apply(one, other, model, kind) for one, other in pairs]), 0
+        each = _unstacked(info.batch_size, (*in_dims[:2], *in_dims[4:]), (x, way, *held))
+        found = [_Derivative.apply(one, other, model, kind, *rest) for one, other, *rest in each]
+        return torch.stack(found), 0
+
+
+def _unstacked(
+    count: int, in_dims: tuple[int | None, ...], given: tuple[Tensor, ...]
+) -> list[tuple[Tensor, ...]]:
+    """What `vmap` stacked along axes, one after the other."""
+    columns = (
+        [one] * count if dim is None else one.unbind(dim)
+        for one, dim in zip(given, in_dims, strict=True)
+    )
+    return list(zip(*columns, strict=True))
 
 
 def _derivatives(
-    x: Tensor, ways: Tensor, model: ForeignModel, kind: Literal["push", "pull"]
+    x: Tensor, ways: Tensor, model: ForeignModel, kind: Literal["push", "pull"], *held: Tensor
 ) -> Tensor:
     """Derivatives at a batch along directions `[t, b, ...]`."""
     derivative = model.push if kind == "push" else model.pull
-    return _one_tensor(derivative(as_array(x), as_array(ways)), model.name)
+    return _one_tensor(derivative(*map(as_array, (x, ways, *held))), model.name)

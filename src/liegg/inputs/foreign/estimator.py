@@ -20,6 +20,8 @@ LISTED_COLUMNS = 12
 class Estimator(ForeignModel):
     """A fitted estimator: the scores of a classifier, the predictions of anything else."""
 
+    no_batch = "It must accept one row of numbers per sample."
+
     def __init__(self, estimator: Any, table: Any = None):
         """An estimator that takes arrays, or tables like one if it was fitted on names of columns."""
         self.estimator, self.table = estimator, table

@@ -18,6 +18,7 @@ class JaxFunction(ForeignModel):
     """
 
     differentiable = True
+    no_batch = "If it takes one sample, as models of equinox do, pass jax.vmap(model)."
 
     def __init__(self, function: Any, name: str):
         jax = _jax()
@@ -25,7 +26,8 @@ class JaxFunction(ForeignModel):
         self.precision = torch.float64 if jax.config.jax_enable_x64 else torch.float32
         dtype = str(self.precision).removeprefix("torch.")
         self.notes = (Diagnosis.JAX_FUNCTION(dtype=dtype),)
-        self.evaluated = jax.jit(function)
+        self.function = function
+        self.evaluated = jax.jit(lambda x: function(x))  # models of equinox have no hash
 
         def push(x: Any, tangents: Any) -> Any:
             return jax.vmap(lambda tangent: jax.jvp(function, (x,), (tangent,))[1])(tangents)
@@ -54,7 +56,8 @@ def from_jax(function: Any, *, name: str | None = None) -> ForeignModel:
     """A function in JAX as a model, with exact derivatives; install with `pip install 'liegg[jax]'`.
 
     Args:
-        function: takes a batch `[b, *x]` as a jax array and returns one `[b, ...]`. For a function of
+        function: takes a batch `[b, *x]` as a jax array, or the leaves of structured samples as jax arrays, and returns
+            an array `[b, ...]`; for structured samples also a tree of them. For a function of
             one sample, such as most models of equinox, pass `jax.vmap(function)`; for flax
             `lambda x: model.apply(variables, x)`.
         name: for messages and reports; by default that of the function.

@@ -36,6 +36,8 @@ LARGEST_FILE = 2**31
 class OnnxSession(ForeignModel):
     """A session of onnxruntime with a floating point input, or with several inputs by name."""
 
+    no_batch = "Export it with a first axis of any length (dynamic_axes or dynamic_shapes)."
+
     def __init__(self, session: Any, name: str, reason: str = ""):
         self.session, self.name = session, name
         self.inputs = {one.name: one.type for one in session.get_inputs()}

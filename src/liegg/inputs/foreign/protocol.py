@@ -24,12 +24,18 @@ class ForeignModel(ABC):
         precision: floating point type in which the model takes samples.
         differentiable: whether `push` and `pull` give derivatives up to rounding.
         notes: remarks on how the model is called.
+        batched: whether `x` is a batch of samples, so that several batches can be joined.
+        no_batch: what to do if the model takes no batch of samples.
     """
 
     name: str
     precision: torch.dtype
     differentiable: bool = False
     notes: tuple[Remark, ...] = ()
+    batched: bool = True
+    no_batch: str = (
+        "If it takes one sample, pass lambda x: np.stack([model(sample) for sample in x])."
+    )
 
     @abstractmethod
     def evaluate(self, x: np.ndarray) -> Any:

@@ -1,5 +1,7 @@
 """Recognise models that are not PyTorch."""
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,11 +9,12 @@ import torch
 from torch import Tensor, nn
 
 from liegg.inputs.foreign.arrays import ArrayFunction, from_arrays
-from liegg.inputs.foreign.bridge import as_tensors
+from liegg.inputs.foreign.bridge import as_array, as_tensors
 from liegg.inputs.foreign.estimator import Estimator, by_columns, is_estimator
 from liegg.inputs.foreign.jax_function import from_jax, is_jax_array
 from liegg.inputs.foreign.onnx_file import OnnxSession, is_session
 from liegg.inputs.foreign.protocol import ForeignModel
+from liegg.inputs.structure.packed import Packed
 from liegg.inputs.structure.tree import leaves
 from liegg.inputs.table import is_table
 
@@ -29,6 +32,24 @@ def as_foreign(model: Any) -> ForeignModel | None:
     if is_session(model):
         return OnnxSession(model, "ONNX model")
     return Estimator(model) if is_estimator(model) else None
+
+
+def advice_for(model: Any) -> str:
+    """What to pass in place of something that is not a model; empty if that is not known.
+
+    >>> advice_for("net.onnx")
+    " Pass liegg.foreign.from_onnx('net.onnx')."
+    """
+    if isinstance(model, str | Path):
+        path = str(model)
+        if path.endswith(".onnx"):
+            return f" Pass liegg.foreign.from_onnx({path!r})."
+        return f" Load {path!r} first, and pass the model."
+    if callable(getattr(model, "predict", None)):
+        if type(model).__module__.partition(".")[0] == "xgboost":
+            return " Pass lambda x: model.predict(xgboost.DMatrix(x))."
+        return " Pass the method that takes an array, for example model.predict."
+    return ""
 
 
 def takes_tensors(function: Any, x: Tensor) -> bool:
@@ -81,6 +102,46 @@ def array_function(function: Any, name: str, x: np.ndarray) -> ForeignModel | No
     return from_arrays(function, name=name) if arrays else None
 
 
+def call_for_one_sample(function: Callable[[Any], Any], x: Tensor) -> str | None:
+    """What makes a function of one sample one of batches; None if it does not take one sample.
+
+    Args:
+        function: a function that failed on a batch.
+        x: the batch.
+
+    Examples:
+        >>> x = torch.zeros(4, 3)
+        >>> call_for_one_sample(lambda x: torch.ones(2, 3) @ x, x)
+        'torch.func.vmap(model)'
+        >>> call_for_one_sample(lambda x: np.linspace(0, 1, x.size) * np.asarray(x), x)
+        'lambda x: np.stack([model(sample) for sample in x])'
+        >>> call_for_one_sample(lambda x: torch.ones(2, 5) @ x, x) is None
+        True
+    """
+    if not len(x):
+        return None
+    for prepared in (torch.clone, as_array):
+        parts = _returned(function, prepared, x[0].detach())
+        if any(map(is_jax_array, parts)):
+            return "jax.vmap(model)"
+        if any(isinstance(part, np.ndarray | np.generic) for part in parts):
+            return "lambda x: np.stack([model(sample) for sample in x])"
+        if any(isinstance(part, Tensor) for part in parts):
+            return "torch.func.vmap(model)"
+    return None
+
+
+def _returned(
+    function: Callable[[Any], Any], prepared: Callable[[Tensor], Any], x: Tensor
+) -> list[Any]:
+    """What a function returns for a sample in another form, as leaves; nothing if it does not take it."""
+    try:
+        with torch.no_grad():
+            return [part for _, part in leaves(function(prepared(x)))]
+    except Exception:  # the error that a batch gave is reported
+        return []
+
+
 def with_columns(model: Any, data: Any) -> Any:
     """The model; an estimator that was fitted on named columns takes tables, if the data is one.
 
@@ -100,8 +161,18 @@ def for_data(model: Any, data: Any) -> Any:
         model: the user's model.
         data: the user's data.
     """
-    first = data[0] if isinstance(data, list) and data else data
-    first = first[0] if isinstance(first, tuple | list) and first else first
-    if not is_jax_array(first) or not callable(model) or isinstance(model, nn.Module):
+    if isinstance(data, Packed) or not in_jax(data):
         return model
-    return model if as_foreign(model) is not None else from_jax(model)
+    if not callable(model) or isinstance(model, nn.Module) or as_foreign(model) is not None:
+        return model
+    return from_jax(model)
+
+
+def in_jax(data: Any) -> bool:
+    """Whether the first sample or batch of the data holds arrays of JAX.
+
+    >>> in_jax({"x": np.zeros(3)})
+    False
+    """
+    first = data[0] if isinstance(data, list) and data else data
+    return any(is_jax_array(leaf) for _, leaf in leaves(first))

@@ -1,53 +1,28 @@
 """Models of arrays that take structured samples: functions, estimators and sessions of trees of arrays."""
 
-from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
-from inspect import Parameter, Signature
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import ModelError
-from liegg.inputs.foreign.bridge import as_array, as_tensors
+from liegg._utils.diagnoses import Diagnosis
+from liegg._utils.errors import ModelError, one_line
+from liegg._utils.forward_mode import jvp
+from liegg.inputs.foreign.jax_function import JaxFunction, from_jax
+from liegg.inputs.foreign.jax_tree import JaxTree
 from liegg.inputs.foreign.onnx_file import OnnxSession
 from liegg.inputs.foreign.protocol import ForeignModel
-from liegg.inputs.foreign.recognise import as_foreign, takes_tensors
+from liegg.inputs.foreign.recognise import as_foreign, in_jax, takes_tensors
+from liegg.inputs.foreign.tree_function import TreeFunction
 from liegg.inputs.structure.calling import convention_for
 from liegg.inputs.structure.entry import Convention, Custom, entry
 from liegg.inputs.structure.packed import Packed
-from liegg.inputs.structure.tree import leaves, rebuild
-
-
-class TreeFunction:
-    """A function of trees of arrays that is called with trees of tensors, and returns tensors.
-
-    Attributes:
-        given: the model as the user gave it, which `call=` gets.
-        notes: remarks on how it is called.
-    """
-
-    def __init__(
-        self,
-        given: Any,
-        function: Callable[..., Any],
-        name: str,
-        notes: tuple[Remark, ...],
-        names: Sequence[str] = (),
-    ) -> None:
-        self.given, self.notes, self.__name__ = given, notes, name
-        self.__wrapped__ = function  # its signature is that of the function, unless there are names
-        if all(map(str.isidentifier, names)) and names:
-            kind = Parameter.POSITIONAL_OR_KEYWORD
-            self.__signature__ = Signature([Parameter(name, kind) for name in names])
-
-    def __call__(self, *parts: Any, **named: Any) -> Any:
-        """Call the function."""
-        given = {name: _as_arrays(part) for name, part in named.items()}
-        return as_tensors(self.__wrapped__(*map(_as_arrays, parts), **given))
+from liegg.inputs.structure.tree import leaves
 
 
 class RowFunction(ForeignModel):
@@ -89,9 +64,15 @@ def how_called(
     Raises:
         ModelError: no way works.
     """
-    on_arrays, foreign = _tree_function(model, call), as_foreign(model) is not None
+    on_arrays, foreign = _tree_function(model, call), as_foreign(model)
+    if on_arrays is not None and (in_jax(tree) or isinstance(foreign, JaxFunction)):
+        try:
+            return _with_derivatives(on_arrays, foreign, packed, tree, call=call, rows=rows)
+        except ModelError:
+            if foreign is not None:
+                raise
     found, problem = None, None
-    if not foreign:
+    if foreign is None:
         try:
             found = convention_for(function, packed, tree, call=call, rows=rows)
             if on_arrays is None or takes_tensors(partial(found.run, function), rows[:1]):
@@ -100,17 +81,60 @@ def how_called(
             if on_arrays is None:
                 raise
             problem = error
-    custom = None if call is None else partial(_call_with_arrays, call)
     try:
-        return on_arrays, convention_for(on_arrays, packed, tree, call=custom, rows=rows)
+        convention = convention_for(on_arrays, packed, tree, call=_custom(call), rows=rows)
     except ModelError as error:
         if found is not None:
             return model, found
         raise problem or error from None
+    if on_arrays is not None and on_arrays.in_jax:
+        with suppress(ModelError):  # it leaves JAX inside, so that JAX cannot differentiate it
+            return _with_derivatives(on_arrays, foreign, packed, tree, call=call, rows=rows)
+    return on_arrays, convention
+
+
+def _with_derivatives(
+    on_arrays: TreeFunction,
+    foreign: ForeignModel | None,
+    packed: Packed,
+    tree: Any,
+    *,
+    call: Custom | None,
+    rows: Float[Tensor, "b D"],
+) -> tuple[JaxTree, Convention]:
+    """A function in JAX that is differentiated by JAX, and how it is called.
+
+    Raises:
+        ModelError: no way works, or JAX cannot differentiate it.
+    """
+    given = on_arrays.given
+    in_its_type = foreign if isinstance(foreign, JaxFunction) else from_jax(given)
+    model = JaxTree(given, cast("JaxFunction", in_its_type))
+    found = convention_for(model, packed, tree, call=_custom(call), rows=rows)
+    convention = replace(found, dtype=in_its_type.precision)
+
+    def first(x: Tensor) -> Tensor:
+        returned = (leaf for _, leaf in leaves(convention.run(model, x)))
+        return next(leaf for leaf in returned if isinstance(leaf, Tensor))
+
+    try:
+        jvp(first, rows[:1], torch.zeros_like(rows[:1]))
+    except Exception as error:
+        raise ModelError(
+            f"{model.__name__} has no derivative in JAX: {one_line(error)}."
+        ) from error
+    return model, convention
+
+
+def _custom(call: Custom | None) -> Custom | None:
+    """The user's way to call a model, for a `TreeFunction`."""
+    return None if call is None else lambda model, batch: model.custom(call, batch)
 
 
 def row_model(model: Any, convention: Convention) -> Any:
     """A model as a function of rows."""
+    if isinstance(model, JaxTree):
+        return entry(model, replace(convention, notes=(*convention.notes, *model.notes)))
     if isinstance(model, TreeFunction):
         return RowFunction(model, convention)
     return entry(model, convention)
@@ -130,14 +154,3 @@ def _tree_function(model: Any, call: Custom | None) -> TreeFunction | None:
     if isinstance(model, nn.Module | torch.export.ExportedProgram) or not callable(model):
         return None
     return TreeFunction(model, model, getattr(model, "__name__", type(model).__name__), arrays)
-
-
-def _call_with_arrays(call: Custom, model: TreeFunction, batch: Any) -> Any:
-    """What the user's function returns for the user's model and a batch of arrays."""
-    return as_tensors(call(model.given, _as_arrays(batch)))
-
-
-def _as_arrays(tree: Any) -> Any:
-    """A tree with arrays in place of tensors."""
-    arrays = {path: as_array(leaf) for path, leaf in leaves(tree) if isinstance(leaf, Tensor)}
-    return rebuild(tree, arrays, max(map(len, arrays.values()), default=0))

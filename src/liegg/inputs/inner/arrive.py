@@ -139,9 +139,16 @@ def _caller(
             tried.append(f"{caller.words()}: {one_line(error)}")
         else:
             return caller
+    problem = f"{type(module).__name__} does not take these samples. Tried {'; '.join(tried)}."
+    if all(leaf.ndim == 1 for leaf in given.values()):
+        sizes = ", ".join(f"{path!r} {tuple(leaf.shape)}" for path, leaf in given.items())
+        raise ModelError(
+            f"each element of the data is read as a batch, and the first has tensors with a single axis ({sizes}). If it is one "
+            "sample, pad all samples to one length and pass them together, for example tokenizer(texts, padding=True, "
+            f"return_tensors='pt'). {problem}"
+        )
     raise ModelError(
-        f"{type(module).__name__} does not take these samples. Tried {'; '.join(tried)}. Say how it is called, for "
-        "example call=lambda model, batch: model(batch['input_ids'])."
+        f"{problem} Say how it is called, for example call=lambda model, batch: model(batch['input_ids'])."
     )
 
 

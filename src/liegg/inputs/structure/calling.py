@@ -53,6 +53,7 @@ def convention_for(
     """
     layout, dtype = packed.layout, _float_dtype(model)
     tried: list[str] = []
+    missing: ImportError | None = None
     for mode in _modes(packed, tree, model, call):
         like = batch_like(tree) if mode == "joined" else tree
         styles = [("tree", ())] if call is not None else styles_of(model, like, mode)
@@ -65,9 +66,16 @@ def convention_for(
                 raise
             except LieggError as error:
                 tried.append(f"{convention.words()}: {error}")
+            except ImportError as error:
+                missing = error
+                tried.append(f"{convention.words()}: {one_line(error)}")
             except Exception as error:
                 tried.append(f"{convention.words()}: {one_line(error)}")
     name = getattr(model, "__name__", type(model).__name__)
+    if missing is not None:
+        raise ModelError(
+            f"{name} needs a package that is not installed, or another version of it: {one_line(missing)}. Install it."
+        ) from missing
     different = list(dict.fromkeys(tried))
     more = f"; and {len(different) - LISTED_WAYS} more ways" if len(different) > LISTED_WAYS else ""
     listed = "; ".join(different[:LISTED_WAYS]) + more

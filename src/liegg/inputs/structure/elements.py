@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, default_collate, default_convert
@@ -14,8 +13,10 @@ from liegg.inputs.structure.graphs import BATCH, numbers_nodes, split_graphs
 from liegg.inputs.structure.layout import Chunk
 from liegg.inputs.structure.tree import (
     as_path,
+    check_no_columns,
     describe,
     find,
+    is_array,
     is_graph,
     is_named_tuple,
     leaves,
@@ -164,28 +165,54 @@ def is_list_of_samples(data: Any, element: Any) -> bool:
 
 
 def _is_cloud(value: Any) -> bool:
-    return isinstance(value, Tensor | np.ndarray) and value.ndim == 2
+    return is_array(value) and value.ndim == 2
 
 
-def only_floating(tree: Any) -> str:
-    """The only floating point tensor of a tree, which an action without a path moves.
+def only_floating(tree: Any, fits: Callable[[tuple[int, ...]], bool], action: str) -> str:
+    """The tensor of a tree that an action without a path moves: the only floating point one, or the only one that fits.
+
+    Args:
+        tree: a sample or a batch.
+        fits: whether the action can move a tensor of a shape.
+        action: the action as one would type it, for messages.
 
     Raises:
         ArgumentError: there is none, or several.
     """
-    floating = [path for path, leaf in tensors(tree).items() if leaf.is_floating_point()]
+    floating = {path: leaf for path, leaf in tensors(tree).items() if leaf.is_floating_point()}
     if len(floating) == 1:
-        return floating[0]
+        return next(iter(floating))
     if not floating:
         raise ArgumentError(
             f"a sample holds no floating point tensor ({describe(tree)}), so that nothing can be moved. To ask about "
             "discrete inputs such as tokens or atomic numbers, ask at an inner point of the model, with at='embeddings' "
             "or the name of a layer."
         )
+    fitting = [path for path, leaf in floating.items() if fits(_shape(leaf))]
+    if len(fitting) == 1:
+        return fitting[0]
+    for path in fitting[:1]:
+        check_no_columns(fitting, path.rpartition(".")[0])
+    held = f"a sample holds {len(floating)} floating point tensors ({describe(tree)})"
+    if not fitting:
+        raise ArgumentError(
+            f"{held}, and {action} fits none of them. Say which one moves, and how, for example "
+            "action={'pos': liegg.Affine(3)} for points 'pos' [k, 3]."
+        )
     raise ArgumentError(
-        f"a sample holds {len(floating)} floating point tensors ({describe(tree)}); say which one the action moves, "
-        f"for example action={{{floating[0]!r}: liegg.Affine(3)}}."
+        f"{held}, and {action} fits {', '.join(map(repr, fitting))}; say which one moves, for example "
+        f"action={{{fitting[0]!r}: {action}}}. One action object for several of them moves these together."
     )
+
+
+def fits_leaf(fit: Fit, shape: tuple[int, ...]) -> bool:
+    """Whether an action can move a tensor, which is a sample or a batch of samples."""
+    return _fits(fit, shape) or _fits(fit, shape[1:])
+
+
+def _shape(leaf: Tensor) -> tuple[int, ...]:
+    """Shape of a tensor; one of any number of points has one point."""
+    return (len(leaf), 1, *leaf.shape[2:]) if leaf.is_nested else tuple(leaf.shape)
 
 
 def joined_samples(samples: Sequence[Mapping[str, Tensor]]) -> dict[str, list[Tensor]]:

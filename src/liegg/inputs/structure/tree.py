@@ -7,18 +7,23 @@ what they can do; none of these libraries is imported.
 import copy
 import dataclasses
 import sys
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, DataError
+from liegg.inputs.foreign.jax_function import is_jax_array
 
 LISTED_PATHS = 20
 """Most paths listed in a message."""
+
+LISTED_NUMBERED = 4
+"""Most entries of one list that a message lists one by one."""
 
 
 def is_graph(value: Any) -> bool:
@@ -46,7 +51,7 @@ def entries(value: Any) -> dict[Any, Any] | None:
     >>> entries({"a": 1}), entries((5, 6)), entries(torch.ones(2))
     ({'a': 1}, {0: 5, 1: 6}, None)
     """
-    if isinstance(value, Tensor | np.ndarray | str | bytes):
+    if is_array(value) or isinstance(value, str | bytes):
         return None
     if is_graph(value):
         return value.to_dict()
@@ -103,13 +108,19 @@ def tensors(tree: Any) -> dict[str, Tensor]:
 
 def is_numeric(leaf: Any) -> bool:
     """Whether a leaf holds numbers that belong to samples: a tensor, or an array of numbers."""
-    if isinstance(leaf, np.ndarray):
+    if isinstance(leaf, np.ndarray) or is_jax_array(leaf):
         return leaf.dtype.kind in "fiub" and leaf.dtype.itemsize <= 8
     return isinstance(leaf, Tensor)
 
 
+def is_array(value: Any) -> TypeGuard[Any]:
+    """Whether a value is a tensor, or an array of numpy or JAX."""
+    return isinstance(value, Tensor | np.ndarray) or is_jax_array(value)
+
+
 def as_leaf(leaf: Any) -> Tensor:
     """A leaf as a tensor; arrays are copied."""
+    leaf = np.asarray(leaf) if is_jax_array(leaf) else leaf
     if isinstance(leaf, np.ndarray):
         return torch.from_numpy(np.array(leaf, dtype=leaf.dtype.newbyteorder("="), order="C"))
     return leaf.detach()
@@ -203,6 +214,7 @@ def find(tree: Any, path: Any) -> str:
             "action alone, without --moves on the command line."
         )
     paths = [name for name, leaf in all_leaves.items() if is_numeric(leaf)]
+    check_no_columns(paths, text)
     if text in all_leaves:
         problem = f"there is a {type(all_leaves[text]).__name__} there, not a tensor"
     elif any(name.startswith(f"{text}.") for name in paths):
@@ -216,16 +228,39 @@ def find(tree: Any, path: Any) -> str:
     )
 
 
+def check_no_columns(paths: Iterable[str], key: str) -> None:
+    """Raise `ArgumentError` if a key holds one tensor per sample, where a list of samples was expected.
+
+    Args:
+        paths: of the tensors of a tree.
+        key: what is moved.
+    """
+    count = sum(path.startswith(f"{key}.") and path[len(key) + 1 :].isdigit() for path in paths)
+    if count > 1:
+        raise ArgumentError(
+            f"{key!r} is a list of {count} tensors; expected one tensor. If each belongs to a sample, pass a list of samples: "
+            "[dict(zip(data, one)) for one in zip(*data.values())]."
+        )
+
+
 def describe(tree: Any) -> str:
-    """The tensors of a tree with shape and type.
+    """The tensors of a tree with shape and type; of a long list the first.
 
     >>> describe({"pos": torch.zeros(2, 3)})
     "'pos' (2, 3) float32"
+    >>> describe({"x": [torch.zeros(2)] * 60})
+    "'x.0' (2,) float32 to 'x.59'"
     """
-    listed = [
-        f"{path!r} {_size(leaf)} {str(leaf.dtype).removeprefix('torch.')}"
-        for path, leaf in tensors(tree).items()
-    ]
+    found, listed = tensors(tree), []
+    lists = Counter(path.rpartition(".")[0] for path in found if path.rpartition(".")[2].isdigit())
+    for path, leaf in found.items():
+        parent, _, name = path.rpartition(".")
+        many = name.isdigit() and lists[parent] > LISTED_NUMBERED
+        if many and name != "0":
+            continue
+        last = f" to {f'{parent}.{lists[parent] - 1}'.lstrip('.')!r}" if many else ""
+        kind = str(leaf.dtype).removeprefix("torch.")
+        listed.append(f"{path!r} {_size(leaf)} {kind}{last}")
     rest = f" and {len(listed) - LISTED_PATHS} more" if len(listed) > LISTED_PATHS else ""
     return (", ".join(listed[:LISTED_PATHS]) + rest) or "none"
 
