@@ -5,8 +5,8 @@ import torch
 
 import liegg
 from cases import regular, units
-from liegg.algebra import diagonal, direct_sum, heis, orthonormal
-from liegg.algebra.rigidity import rigidity
+from liegg.algebra import diagonal, direct_sum, heis, orthonormal, structure_constants
+from liegg.algebra.rigidity import _by_new_basis, _new_basis_gram, rigidity
 from neighbours import offsets
 
 
@@ -75,3 +75,20 @@ def test_what_acts_in_one_way_only(generators, affine, answer):
         frame = regular(generators.shape[1], seed=1, condition=5.0)
         other = orthonormal(frame @ generators @ torch.linalg.inv(frame))
         assert rigidity(other, 1e-6).action is answer
+
+
+@pytest.mark.parametrize("generators", [liegg.se(2), liegg.aff(2), heis(5)])
+def test_changes_by_a_new_basis(generators):
+    """Against a small change of the basis itself, and the inner products against those of all entries."""
+    basis = orthonormal(generators)
+    constants, d, step = structure_constants(basis), len(basis), 1e-6
+    units_ = torch.eye(d * d, dtype=torch.float64).unflatten(1, (d, d))
+    changes = _by_new_basis(units_, constants)
+    for one, change in zip(units_, changes, strict=True):
+        after, before = (
+            structure_constants(basis + sign * step * torch.einsum("ai,amn->imn", one, basis))
+            for sign in (1, -1)
+        )
+        torch.testing.assert_close((after - before) / (2 * step), change, atol=1e-8, rtol=0)
+    rows = changes.flatten(1)
+    torch.testing.assert_close(_new_basis_gram(constants), rows @ rows.mT, atol=1e-12, rtol=1e-12)

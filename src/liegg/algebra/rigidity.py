@@ -12,7 +12,6 @@ algebra as it is. Two things may differ along the others.
   (Whitehead).
 """
 
-import math
 from typing import NamedTuple
 
 import torch
@@ -135,29 +134,41 @@ def _changes_constants(
     d = len(constants)
     if d < 2 or not len(moves):
         return False
-    # Both changes are antisymmetric: every pair once, and the norm times √2.
-    i, j = torch.triu_indices(d, d, 1)
     first = torch.einsum("kia,ajl->kijl", moves, inside)
-    change = (first - first.transpose(1, 2))[:, i, j].flatten(1)
+    change = first - first.transpose(1, 2)
     if not _counts(change):
         return False
-    one = torch.eye(d, dtype=torch.float64)
-    # The change by a new basis B_i + φ_ai B_a, for every entry of φ.
-    basis = (
-        torch.einsum("ajk,bi->abijk", constants, one)
-        + torch.einsum("iak,bj->abijk", constants, one)
-        - torch.einsum("ijb,ak->abijk", constants, one)
-    ).flatten(0, 1)
-    rows = basis[:, i, j].flatten(1)
-    # By the small square: the rows are many times as long as they are many.
-    values, vectors = torch.linalg.eigh(rows @ rows.mT)
+    # By normal equations: the changes by a new basis have many more numbers than the new basis.
+    values, vectors = torch.linalg.eigh(_new_basis_gram(constants))
     kept = values > SMALLEST_CHANGE**2 * values[-1]
     inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].mT
     for _ in range(2):  # small values cost digits
-        change = change - change @ rows.mT @ inverse @ rows
+        slope = torch.einsum("kijl,ajl->kai", change, constants)
+        slope = 2 * slope - torch.einsum("kija,ijb->kab", change, constants)
+        new = (slope.flatten(1) @ inverse).unflatten(1, (d, d))
+        change = change - _by_new_basis(new, constants)
     return _counts(change)
 
 
-def _counts(change: Float[Tensor, "k p"]) -> bool:
-    """Whether any unit combination of changes of the structure constants, each pair of generators once, is large."""
-    return math.sqrt(2) * float(torch.linalg.matrix_norm(change, 2)) > CHANGED_CONSTANTS
+def _by_new_basis(
+    new: Float[Tensor, "k d d"], constants: Float[Tensor, "d d d"]
+) -> Float[Tensor, "k d d d"]:
+    """Change of the structure constants, to first order, by the basis B_i + φ_ai B_a."""
+    first = torch.einsum("kai,ajl->kijl", new, constants)
+    return first - first.transpose(1, 2) - torch.einsum("ijb,klb->kijl", constants, new)
+
+
+def _new_basis_gram(constants: Float[Tensor, "d d d"]) -> Float[Tensor, "p p"]:
+    """Inner products of the changes by a new basis, for every two entries of φ."""
+    d = len(constants)
+    one = torch.eye(d, dtype=torch.float64)
+    within = torch.einsum("ajl,bjl,ip->aibp", constants, constants, one)
+    across = torch.einsum("apl,ibl->aibp", constants, constants)
+    along = torch.einsum("ijc,ijp,ab->acbp", constants, constants, one)
+    mixed = torch.einsum("ayb,iyp->aibp", constants, constants).reshape(d * d, d * d)
+    return (2 * within + 2 * across + along).reshape(d * d, d * d) - 2 * (mixed + mixed.mT)
+
+
+def _counts(change: Float[Tensor, "k d d d"]) -> bool:
+    """Whether the change of the structure constants by any unit combination is large."""
+    return float(torch.linalg.matrix_norm(change.flatten(1), 2)) > CHANGED_CONSTANTS
