@@ -170,9 +170,12 @@ def test_close_rivals_make_it_unsure():
     found = liegg.identify(turn, uncertainty=4e-4)
     assert found.name == "so(2)"
     assert not found.confident
-    assert 1 < found.margin < 1.5
+    assert found.reasons[-1].diagnosis is Diagnosis.OTHER_ACTION
+    shear = next(other for other in found.alternatives if other.name == "translation(1)")
+    assert 1 < shear.needs / 4e-4 < 1.5
     assert str(found).startswith("so(2), rotations of a plane (not sure)")
-    assert liegg.identify(turn, uncertainty=1e-5).confident
+    spiral = liegg.identify(turn, uncertainty=1e-5)
+    assert (spiral.name, spiral.confident) == ("R", True)
 
 
 def test_a_single_matrix_says_nothing_of_its_noise():

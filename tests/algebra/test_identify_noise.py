@@ -46,7 +46,7 @@ LINEAR = {
     "aff(1)": liegg.aff(1),
 }
 
-NOT_RIGID = {"translation(1)", "translation(2)", "translation(3)", "translation(4)", "se(2)"}
+NOT_RIGID = {*(f"translation({k})" for k in (1, 2, 3, 4)), "se(2)", "so(2)", "so(2) ⊕ so(2)"}
 """Every error turns these into others: translations into a slow scaling, rotations into spirals."""
 
 
@@ -113,7 +113,8 @@ def test_translations_stay_translations(seed, k, exponent, factor):
     assert found.name == f"translation({k})"
     # An error makes a rotation about a far point of one, and aff(1) with a small constant of two.
     assert not found.confident
-    assert found.reasons[-1].diagnosis is Diagnosis.NOT_RIGID
+    doubt = Diagnosis.NOT_RIGID if k > 1 else Diagnosis.OTHER_ACTION
+    assert found.reasons[-1].diagnosis is doubt
 
 
 def test_translations_along_some_axes():

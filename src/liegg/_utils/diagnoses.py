@@ -1193,6 +1193,11 @@ class Diagnosis(Enum):
         "however small, an error can turn it into another algebra{others}, and errors up to "
         "{possible:.2g}° are possible: only exact matrices would decide",
     )
+    OTHER_ACTION = (
+        Kind.REASON,
+        "however small, an error can make {algebra} act otherwise, as a scaling makes a rotation a "
+        "spiral, and errors up to {possible:.2g}° are possible: only exact matrices would decide",
+    )
     SMALL_CONSTANTS_DECIDE = (
         Kind.REASON,
         "with structure constants below {cut:.0e} it is {exact}, without them {cut_name}: errors "

@@ -19,6 +19,11 @@ from torch import Tensor
 GAUSS_NEWTON_STEPS = 25
 """Largest number of steps; a good start needs three or four."""
 
+SMALLEST_ORBIT_MOVE = 1e-10
+"""Size of the move of a span by a unit change of coordinates that rounding explains.
+
+so(2) with scalings, of axes 1 : s, moves by 3/s² at least; s is at most 10⁵ where something is named."""
+
 SERIES_REST = 1e-17
 """Size of a term of the exponential series after which the rest is below rounding: 1/19! is."""
 
@@ -123,7 +128,7 @@ def fit(
         if value > before * (1 - 1e-6) or value < 1e-28:
             break
     # Of the algebra as given: stretched without end it turns into another one, of a smaller family.
-    orbit = int((orbit_values(start) > 1e-7).sum())
+    orbit = int((orbit_values(start) > SMALLEST_ORBIT_MOVE).sum())
     largest = np.linalg.norm(residual, 2) if residual.size else 0.0
     return Fit(
         generators=torch.from_numpy(current).unflatten(1, (n, n)),
@@ -175,6 +180,11 @@ def _slopes(rows: Float[np.ndarray, "d g"]) -> Float[np.ndarray, "d g g"]:
     return moves - rows.T @ (rows @ moves)
 
 
+def orbit_moves(rows: Float[np.ndarray, "d g"]) -> Float[np.ndarray, "g p"]:
+    """Moves of the span, one per row, by the changes of coordinates E_pq; first-order moves out of it."""
+    return np.ascontiguousarray(_slopes(rows).reshape(rows.size, rows.shape[1]).T)
+
+
 def orbit_values(rows: Float[np.ndarray, "d g"]) -> Float[np.ndarray, " k"]:
     """Singular values of the map from changes of coordinates to moves of the span, descending."""
-    return np.linalg.svd(_slopes(rows).reshape(rows.size, rows.shape[1]), compute_uv=False)
+    return np.linalg.svd(orbit_moves(rows), compute_uv=False)

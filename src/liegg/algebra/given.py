@@ -58,6 +58,7 @@ class Noise:
             their brackets are not closed to rounding.
         floor: uncertainty of exact matrices of this precision.
         rounding: what rounding explains.
+        exact: whether the uncertainty is the rounding of what the matrices were computed from.
     """
 
     allowed: float
@@ -65,6 +66,12 @@ class Noise:
     angle: float
     floor: float
     rounding: float
+    exact: bool = False
+
+    @property
+    def same(self) -> float:
+        """Angle up to which the matrices are a known algebra, not one beside it."""
+        return max(self.angle, self.possible) if self.exact else self.angle
 
 
 def span_of(tensor: Tensor) -> tuple[Float[Tensor, "r n n"], float, float]:
@@ -93,7 +100,9 @@ def span_of(tensor: Tensor) -> tuple[Float[Tensor, "r n n"], float, float]:
     return right[kept].unflatten(1, matrices.shape[1:]), floor, ROUNDING_STEPS * unit * condition
 
 
-def noise_of(error: float | None, closed: Closure, floor: float, rounding: float) -> Noise:
+def noise_of(
+    error: float | None, closed: Closure, floor: float, rounding: float, *, exact: bool = False
+) -> Noise:
     """The uncertainty to work with: at least the stated one, or an estimate from the brackets.
 
     Closure does not show errors towards other algebras, so that it does not lower what is stated.
@@ -103,12 +112,16 @@ def noise_of(error: float | None, closed: Closure, floor: float, rounding: float
         closed: how closed the span is.
         floor: as `span_of` returns it.
         rounding: as `span_of` returns it.
+        exact: whether the stated uncertainty is rounding; not beyond that of float32.
     """
-    exact = closed.rms <= 10 * rounding
-    angle = max(rounding, ROUNDING_ANGLE * closed.rms) if exact else 0.0
+    shown = closed.rms
+    if math.isnan(closed.noise):  # brackets that show no error show no rounding
+        shown = rounding
+    angle = max(rounding, ROUNDING_ANGLE * shown) if closed.rms <= 10 * rounding else 0.0
     if error is not None:
         stated = {"allowed": max(error, floor), "possible": max(error, rounding)}
-        return Noise(**stated, angle=angle, floor=floor, rounding=rounding)
+        exact = exact and error <= EXACT_SINGLE
+        return Noise(**stated, angle=angle, floor=floor, rounding=rounding, exact=exact)
     allowed = 0.0 if math.isnan(closed.noise) else 2 * closed.noise  # brackets give it only roughly
     hidden = HIDDEN_FACTOR * math.sqrt(max(closed.rms, rounding / ROUNDING_STEPS))
     return Noise(

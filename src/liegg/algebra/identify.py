@@ -104,13 +104,37 @@ def identify(
         >>> identify(frame @ so(3) @ torch.linalg.inv(frame)).name
         'so(3)'
     """
-    tensor = as_tensor(generators)
-    found = _identified(tensor, uncertainty, coordinates, homogeneous)
+    return identified(
+        as_tensor(generators),
+        uncertainty=uncertainty,
+        coordinates=coordinates,
+        homogeneous=homogeneous,
+    )
+
+
+def identified(
+    tensor: Tensor,
+    *,
+    uncertainty: Any,
+    coordinates: Sequence[str] | None,
+    homogeneous: bool | None,
+    exact: bool = False,
+) -> Identification:
+    """As `identify`; with `exact`, the uncertainty is the rounding of what the matrices were computed from.
+
+    Matrices that agree with a known algebra to that rounding are then that algebra.
+    """
+    found = _in_given_units(tensor, uncertainty, coordinates, homogeneous, exact=exact)
     return _in_other_units(found, tensor) if found.confident and len(found.span) else found
 
 
-def _identified(
-    tensor: Tensor, uncertainty: Any, coordinates: Sequence[str] | None, homogeneous: bool | None
+def _in_given_units(
+    tensor: Tensor,
+    uncertainty: Any,
+    coordinates: Sequence[str] | None,
+    homogeneous: bool | None,
+    *,
+    exact: bool = False,
 ) -> Identification:
     """The name of matrices in the units in which they are given."""
     if tensor.ndim == 3 and too_large(len(tensor), tensor.shape[1]):
@@ -140,7 +164,7 @@ def _identified(
     if not len(span):
         return _with_margin(record, math.inf, name="0", angle=0.0, meaning=meaning("0"))
     closed = closure(span, uncertainty=error or 0.0, affine=affine)
-    noise = noise_of(error, closed, floor, rounding)
+    noise = noise_of(error, closed, floor, rounding, exact=exact)
     found = _by_family(replace(record, closure=closed), closed, noise)
     if len(span) < count and rounding > floor:  # what was left out is small, but not rounding
         return replace(found, margin=min(found.margin, 1.0), confident=False)
@@ -152,7 +176,7 @@ def _in_other_units(found: Identification, tensor: Tensor) -> Identification:
     other = balanced(tensor)
     if other is None or closure(other).rms > ROUNDING_RESIDUAL:
         return found
-    name = _identified(other, None, None, None).name
+    name = _in_given_units(other, None, None, None).name
     if name in (found.name, UNKNOWN):
         return found
     reasons = (*found.reasons, Diagnosis.OTHER_NAME_IN_UNITS(name=name))
@@ -204,7 +228,7 @@ def _by_family(record: Identification, closed: Closure, noise: Noise) -> Identif
     simpler = _simpler_algebra(record, choice, near)
     vague = bool(simpler) or allowed > LARGEST_CONFIDENT_NOISE
     name, aliases, words = _names(choice, exact, homogeneous=record.homogeneous)
-    bears, doubts = stability(choice, near, noise, affine=record.homogeneous)
+    bears, doubts = stability(choice, near, noise, name, affine=record.homogeneous)
     named = _with_margin(
         record,
         min(margin_of(choice, near, allowed), bears, 1.0 if vague else math.inf),

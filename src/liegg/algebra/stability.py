@@ -8,9 +8,8 @@ error has two ways to leave the orbit.
   span under changes of coordinates, loses rank there. Its smallest singular value bounds the
   distance to all limits from below.
 - Towards a larger algebra, of which $\mathfrak h$ is itself a limit: se(2) is one error away from
-  so(3). To first order such an error $\Delta$ keeps the span closed, $L\Delta = 0$
-  (`liegg.algebra.closure`), and changes the structure constants by more than a change of basis. An
-  algebra without such an error is rigid; semisimple algebras are (Whitehead).
+  so(3), and a rotation one error away from a spiral. An algebra without such an error is rigid
+  (`liegg.algebra.rigidity`).
 """
 
 import math
@@ -20,12 +19,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.linalg import orthonormal_rows
-from liegg.algebra.bracket import killing_form, structure_constants
-from liegg.algebra.closure import Tangent
+from liegg.algebra.bracket import structure_constants
 from liegg.algebra.families.candidates import CONFIDENT_MARGIN, Candidate
 from liegg.algebra.fit import orbit_values
 from liegg.algebra.given import EXACT_DOUBLE, Noise
+from liegg.algebra.rigidity import rigidity
 from liegg.algebra.structure.abstract import Abstract, abstract_name
 from liegg.algebra.structure.real_forms import UNKNOWN
 
@@ -45,24 +43,9 @@ ORBIT_GAIN = 3.0
 
 so(3) with axes 1 : 1 : s is $s^{-2}$ from se(2), and its smallest singular value $3.5\\,s^{-2}$."""
 
-BRACKET_GAIN = 2.0
-"""Size of the brackets that count as closed, over the error of a unit generator."""
-
-SEMISIMPLE_SHARE = 0.01
-"""Smallest eigenvalue of the Killing form, over the largest, of an algebra that is semisimple
-whatever the error."""
-
-CHANGED_CONSTANTS = 0.02
-"""Change of the structure constants, beyond a change of basis, by a unit error that counts."""
-
-LARGEST_RIGIDITY_MOVES, LARGEST_RIGIDITY_DIMENSION = 512, 20
-"""Number of independent errors, generators times directions out of the span, and of generators, up
-to which rigidity is computed: the work grows as the seventh power of the dimension. Larger algebras
-count as rigid only if they are semisimple, but for a centre of dimension one."""
-
 
 def stability(
-    choice: Candidate, near: list[Candidate], noise: Noise, *, affine: bool
+    choice: Candidate, near: list[Candidate], noise: Noise, name: str, *, affine: bool
 ) -> tuple[float, tuple[Remark, ...]]:
     """Margin of a name towards simpler algebras and towards larger ones, and what is in doubt.
 
@@ -70,6 +53,7 @@ def stability(
         choice: the fitted algebra that is named.
         near: all candidates.
         noise: error of a unit generator.
+        name: what it is called.
         affine: whether the errors are affine matrices.
     """
     generators, possible = choice.fit.generators, noise.possible
@@ -87,23 +71,27 @@ def stability(
             )
         )
     # Stretched coordinates enlarge the rounding of an algebra until it fits anything near it.
-    exact = choice.fit.angle <= noise.angle and choice.stretch <= LARGEST_EXACT_STRETCH
-    if not exact and (
-        _nilpotent_line(generators) or not rigid(generators, possible, affine=affine)
-    ):
-        larger = [one for one in near if one.fit.orbit >= choice.fit.orbit]
-        others = _others(choice, larger, possible)
-        doubts.append(Diagnosis.NOT_RIGID(others=others, possible=degrees))
+    exact = choice.fit.angle <= noise.same and choice.stretch <= LARGEST_EXACT_STRETCH
+    if not exact and (doubt := _not_rigid(choice, near, noise, name, affine=affine)) is not None:
+        doubts.append(doubt)
         margin = min(margin, 1.0)
     return (margin if margin < CONFIDENT_MARGIN else distance / noise.allowed), tuple(doubts)
 
 
-def _nilpotent_line(generators: Float[Tensor, "d n n"]) -> bool:
-    """Whether there is one generator, and it is nilpotent: an error makes a translation a rotation about a far point."""
-    if len(generators) != 1:
-        return False
-    power = torch.linalg.matrix_power(generators[0], generators.shape[1])
-    return float(power.norm()) <= EXACT_CONSTANT
+def _not_rigid(
+    choice: Candidate, near: list[Candidate], noise: Noise, name: str, *, affine: bool
+) -> Remark | None:
+    """That an error can make another algebra, or one that acts otherwise if the name says how it acts; None if it cannot."""
+    generators, degrees = choice.fit.generators, math.degrees(noise.possible)
+    stays = rigidity(generators, noise.possible, affine=affine)
+    if not stays.algebra:
+        larger = [one for one in near if one.fit.orbit >= choice.fit.orbit]
+        others = _others(choice, larger, noise.possible)
+        return Diagnosis.NOT_RIGID(others=others, possible=degrees)
+    if stays.action:
+        return None
+    abstract = abstract_name(structure_constants(generators)).name
+    return None if abstract == name else Diagnosis.OTHER_ACTION(algebra=abstract, possible=degrees)
 
 
 def _others(choice: Candidate, others: list[Candidate], error: float) -> str:
@@ -146,7 +134,7 @@ def name_by_constants(
     decisive = _smallest(constants, finest)
     margin = decisive / noise.possible
     margin = margin if margin < CONFIDENT_MARGIN else decisive / noise.allowed
-    if not noise.angle and not rigid(basis, noise.possible, affine=affine):
+    if not noise.angle and not rigidity(basis, noise.possible, affine=affine).algebra:
         doubt = Diagnosis.NOT_RIGID(others="", possible=math.degrees(noise.possible))
         return abstract, min(margin, 1.0), (doubt,)
     return abstract, margin, ()
@@ -181,76 +169,3 @@ def limit_distance(generators: Float[Tensor, "d n n"], orbit: int) -> float:
     if not orbit:
         return math.inf
     return float(orbit_values(generators.flatten(1).numpy())[orbit - 1]) / ORBIT_GAIN
-
-
-def rigid(generators: Float[Tensor, "d n n"], error: float, *, affine: bool = False) -> bool:
-    """Whether no error of this size makes an algebra with other structure constants.
-
-    Args:
-        generators: orthonormal generators of an exact algebra.
-        error: error of a unit generator.
-        affine: the errors are affine matrices, with a zero last row.
-
-    Examples:
-        >>> from liegg.algebra import diagonal, orthonormal, se, so
-        >>> rigid(orthonormal(so(3)), 1e-3), rigid(orthonormal(diagonal(2)), 1e-3)
-        (True, True)
-        >>> rigid(orthonormal(se(3)), 1e-3)  # so(4) in stretched coordinates is as near
-        False
-        >>> rigid(orthonormal(se(3)), 1e-3, affine=True)  # which is not affine
-        True
-    """
-    constants = structure_constants(generators)
-    if _almost_semisimple(constants):
-        return True
-    tangent = Tangent.at(generators, affine=affine)
-    d, m = len(generators), len(tangent.outside)
-    if d * m == 0:
-        return True
-    if d * m > LARGEST_RIGIDITY_MOVES or d > LARGEST_RIGIDITY_DIMENSION:
-        return False
-    moves = torch.eye(d * m, dtype=torch.float64).reshape(d * m, d, m)
-    square = tangent.apply(moves).flatten(1)
-    values, vectors = torch.linalg.eigh(square @ square.mT)
-    # Each pair of generators is counted twice.
-    hidden = (values.clamp_min(0) / 2).sqrt() <= max(BRACKET_GAIN * error, 1e-7)
-    if not bool(hidden.any()):
-        return True
-    return not _changes_constants(
-        vectors[:, hidden].mT.reshape(-1, d, m), tangent.inside, constants
-    )
-
-
-def _almost_semisimple(constants: Float[Tensor, "d d d"]) -> bool:
-    """Whether the algebra is semisimple, or the sum of such a one and a line: rigid by theorem."""
-    values, vectors = torch.linalg.eigh(killing_form(constants))
-    order = values.abs().argsort()
-    sizes = values.abs()[order]
-    threshold = max(SEMISIMPLE_SHARE * float(sizes[-1]), 1e-9)
-    if float(sizes[0]) > threshold:
-        return True
-    central = torch.einsum("i,ijk->jk", vectors[:, order[0]], constants)
-    return len(sizes) > 1 and float(sizes[1]) > threshold and float(central.norm()) < 1e-6
-
-
-def _changes_constants(
-    moves: Float[Tensor, "k d m"], inside: Float[Tensor, "m d d"], constants: Float[Tensor, "d d d"]
-) -> bool:
-    """Whether a move changes the structure constants by more than a change of basis does."""
-    d = len(constants)
-    if d < 2:
-        return False
-    first = torch.einsum("kia,ajl->kijl", moves, inside)
-    one = torch.eye(d, dtype=torch.float64)
-    # The change by a new basis B_i + φ_ai B_a, for every entry of φ.
-    basis = (
-        torch.einsum("ajk,bi->abijk", constants, one)
-        + torch.einsum("iak,bj->abijk", constants, one)
-        - torch.einsum("ijb,ak->abijk", constants, one)
-    ).flatten(0, 1)
-    # Both are antisymmetric: every pair once, and the norm times √2.
-    i, j = torch.triu_indices(d, d, 1)
-    change = (first - first.transpose(1, 2))[:, i, j].flatten(1)
-    rows = orthonormal_rows(basis[:, i, j].flatten(1), tolerance=1e-7)
-    rest = change - change @ rows.mT @ rows
-    return math.sqrt(2) * float(torch.linalg.matrix_norm(rest, 2)) > CHANGED_CONSTANTS

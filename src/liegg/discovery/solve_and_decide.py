@@ -166,7 +166,7 @@ def _named(
             continue
         fewer = verdict.fewer(number, _why_fewer(everything.nullity - number, residual, first[1]))
         smaller = _name(problem, accumulated, fewer.decision)
-        if left_open(smaller[1]) is None and (smaller[1].confident or not far):
+        if left_open(smaller[1]) is None and (_sure_of_the_algebra(smaller[1]) or not far):
             return fewer, *smaller
     if residual is None:
         return verdict, *first
@@ -184,7 +184,18 @@ def _why_fewer(left: int, residual: float | None, name: Identification) -> Remar
 
 def _far_from_its_name(identification: Identification) -> bool:
     """Whether the nearest algebra is not sure, and far from the span."""
-    return identification.known and not identification.confident and identification.angle > FAR
+    return (
+        identification.known
+        and not _sure_of_the_algebra(identification)
+        and identification.angle > FAR
+    )
+
+
+def _sure_of_the_algebra(identification: Identification) -> bool:
+    """Whether the name is sure, or in doubt only because the same algebra can act otherwise, as a rotation that also scales."""
+    doubts = {reason.diagnosis for reason in identification.reasons}
+    acts = Diagnosis.OTHER_ACTION in doubts and Diagnosis.SIMPLER_WITHIN_NOISE not in doubts
+    return identification.confident or acts
 
 
 def _name(
@@ -196,6 +207,7 @@ def _name(
         problem.action,
         coefficients,
         uncertainty=decision.uncertainty,
+        exact=decision.exact == decision.nullity,
         is_lower_bound=decision.is_lower_bound,
     )
     return coefficients, questioned(identification, problem.action, accumulated, decision)

@@ -12,7 +12,7 @@ from liegg._utils.linalg import orthonormal_rows
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.catalog import se, sl, so
 from liegg.algebra.identification import Identification
-from liegg.algebra.identify import identify, too_large, unseen
+from liegg.algebra.identify import identified, too_large, unseen
 from liegg.algebra.words.readable import word_tolerance
 from liegg.decision.decide import Decision
 from liegg.decision.rank import rule, scale
@@ -46,6 +46,7 @@ def name_symmetries(
     coefficients: Float[Tensor, "d g"],
     *,
     uncertainty: float,
+    exact: bool = False,
     is_lower_bound: bool = False,
 ) -> Identification:
     """Identify the algebra; "unknown" if there are no matrices, or they are too large, or not all were solved for.
@@ -54,6 +55,7 @@ def name_symmetries(
         action: the candidate generators.
         coefficients: orthonormal coefficients of the symmetries.
         uncertainty: angle in radians by which a unit generator may be off.
+        exact: whether only rounding moves the output.
         is_lower_bound: whether there may be more symmetries than these.
     """
     count = len(coefficients)
@@ -65,11 +67,12 @@ def name_symmetries(
     if is_lower_bound:
         return unseen(count, n, Diagnosis.MORE_THAN_SOLVED())
     try:
-        identification = identify(
+        identification = identified(
             action.matrices(coefficients),
             uncertainty=min(uncertainty, LARGEST_UNCERTAINTY),
             homogeneous=action.homogeneous,
             coordinates=action.axes,
+            exact=exact,
         )
         _ = identification.readable  # computed here, once, so that printing only reads
     except RuntimeError as error:  # a result is not lost for want of a name

@@ -76,7 +76,8 @@ def _named(
     solution, exact = accumulated.solution, min(decision.levels[0], number)
     uncertainty = mixing_angle(solution.values, number, decision.floor)
     level = replace(decision, nullity=number, exact=exact, uncertainty=uncertainty)
-    found = name_symmetries(action, symmetry_directions(solution, level), uncertainty=uncertainty)
+    coefficients = symmetry_directions(solution, level)
+    found = name_symmetries(action, coefficients, uncertainty=uncertainty, exact=exact == number)
     return questioned(found, action, accumulated, level)
 
 

@@ -94,6 +94,7 @@ def _changed(sym: Symmetries, verification: Verification, verdict: Verified) -> 
         sym.action,
         coefficients,
         uncertainty=decision.uncertainty,
+        exact=decision.exact == decision.nullity,
         is_lower_bound=decision.is_lower_bound,
     )
     identification = questioned(identification, sym.action, accumulated, decision)

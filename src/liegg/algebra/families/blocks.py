@@ -21,6 +21,9 @@ START_NOISE_FACTOR = 10.0
 SMALLEST_COUPLING = 1e-6
 """Product of unit matrices on two subspaces above which they move together, without noise."""
 
+OBLIQUE_COUPLING = 0.1
+"""The same up to which noise explains it if the subspaces are oblique, which enlarges noise."""
+
 
 def blocks(
     span: Float[Tensor, "d n n"], noise: float, best: Proposer, *, loose: float = 1.0
@@ -43,13 +46,14 @@ def blocks(
     edges = [0, *accumulate(basis.shape[1] for basis in subspaces)]
     pieces = [inside[:, a:b, a:b] for a, b in pairwise(edges)]
     outside = 1 - float(sum(piece.square().sum() for piece in pieces) / inside.square().sum())
-    if outside > (START_NOISE_FACTOR * noise) ** 2:
+    stretch = float(torch.linalg.cond(frame))
+    if outside > (START_NOISE_FACTOR * noise * stretch) ** 2:
         return
-    parts = _components(pieces, max(SMALLEST_COUPLING, START_NOISE_FACTOR / 2 * noise))
+    oblique = min(START_NOISE_FACTOR / 2 * noise * stretch, OBLIQUE_COUPLING)
+    parts = _components(pieces, max(SMALLEST_COUPLING, START_NOISE_FACTOR / 2 * noise, oblique))
     order = torch.cat([torch.arange(edges[i], edges[i + 1]) for part, _ in parts for i in part])
     coupled = len(parts) == 1
     members = _copies(pieces, best, noise) if coupled else _separate(pieces, parts, best, noise)
-    stretch = float(torch.linalg.cond(frame))
     for member in members:
         yield replace(
             member,
@@ -172,10 +176,15 @@ def sum_name(parts: tuple[tuple[str, int], ...], n: int = 0) -> str:
         return f"diagonal({n})"
     if len(parts) == 1:
         return parts[0][0]
-    plain = [size for name, size in parts if name.startswith(("scaling", "translation"))]
-    others = [part for part in parts if not part[0].startswith(("scaling", "translation"))]
+    plain = [size for name, size in parts if _plain(name, size)]
+    others = [part for part in parts if not _plain(*part)]
     names = [name for name, _ in sorted(others, key=lambda part: (-part[1], part[0]))]
     return " ⊕ ".join([*map(bracketed, names), *([abelian(sum(plain))] if plain else [])])
+
+
+def _plain(name: str, size: int) -> bool:
+    """Whether a part consists of scalings and translations that commute."""
+    return name.startswith(("scaling", "translation")) or name == abelian(size)
 
 
 COVECTOR_NOISE_FACTOR = 6.0

@@ -19,7 +19,7 @@ from liegg.algebra.families.record import (
     traceless,
     usable,
 )
-from liegg.algebra.structure.real_forms import pair
+from liegg.algebra.structure.real_forms import abelian, pair
 
 FORM_STARTS = 3
 """Number of forms tried: under noise, the best start need not lead to the best fit."""
@@ -29,7 +29,7 @@ SMALL_SIDE = 8
 
 
 def general(span: Float[Tensor, "d n n"]) -> Iterator[Member]:
-    """All matrices, all of trace zero, or the multiples of the identity."""
+    """All matrices, all of trace zero, the multiples of the identity, or these with a shear of the plane."""
     d, n, _ = span.shape
     if d == n * n:
         yield Member(f"gl({n},R)" if n > 1 else "scaling(1)", catalog.gl(n))
@@ -37,6 +37,10 @@ def general(span: Float[Tensor, "d n n"]) -> Iterator[Member]:
         yield Member(f"sl({n},R)", catalog.sl(n))
     if d == 1 and n > 1:
         yield Member(f"scaling({n})", catalog.scaling(n))
+    if d == n == 2:  # the limit of scalings with a rotation, and with a boost
+        frame = flag(traceless(span))
+        sheared = torch.cat([catalog.scaling(2), catalog.shear(2)])
+        yield Member(abelian(2), frame @ sheared @ frame.mT)
 
 
 def orthogonal(span: Float[Tensor, "d n n"]) -> Iterator[Member]:
