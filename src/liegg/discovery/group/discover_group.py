@@ -21,6 +21,7 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.discover import discover
 from liegg.discovery.group.assemble import assemble
 from liegg.discovery.group.candidate import Candidate
+from liegg.discovery.group.determined import determined, remark
 from liegg.discovery.group.effects import largest_effect
 from liegg.discovery.group.grids import (
     assemble_shifts,
@@ -182,11 +183,15 @@ def _search(setting: Setting) -> GroupSymmetries:
     if min(question.variance, setting.search.variance) <= constant:
         findings.notes.append(Diagnosis.CONSTANT_HELD_OUT_OUTPUT())
         return record(findings)
-    effect = finite_effect(findings.setting)
+    findings.setting = exact = determined(findings.setting)
+    setting = determined(setting)
+    effect = finite_effect(exact)
     if effect:
         setting = replace(setting, local=True)
-        findings.setting = replace(setting, exact_only=True)
+        findings.setting = exact = replace(exact, local=True)
         findings.notes.append(Diagnosis.GROUP_LOCAL(effect=effect))
+    if note := remark(exact if exact.directions else setting):
+        findings.notes.append(note)
     slots = [space for space in setting.spaces if isinstance(space, SlotSpace)]
     for space in setting.spaces:
         if isinstance(space, GridSpace):
