@@ -1,6 +1,7 @@
 """The verb: a model and data in, finite symmetries beyond the continuous ones out."""
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -69,7 +70,7 @@ ADVICE = {
 def discover_group(
     model: Any,
     data: Data,
-    action: Action,
+    action: Action | Mapping[str, Any],
     *,
     continuous: Symmetries | None = None,
     output_action: Action | None = None,
@@ -90,7 +91,8 @@ def discover_group(
         model: as for `liegg.discover`.
         data: as for `liegg.discover`; at least 16 samples, or 8 with `held_out`.
         action: what may move: `liegg.Linear(3, copies=5)` also permutes its vectors, `liegg.Image()` flips and transposes the grid,
-            `liegg.actions.Slots(axis=0)` only permutes slots, `liegg.Product` combines them.
+            `liegg.actions.Slots(axis=0)` only permutes slots, `liegg.Product` combines them. With `noun="atom"` the slots are called
+            atoms.
         continuous: a result of `liegg.discover` for the same action; by default it is computed.
         output_action: action on the outputs; the question is then equivariance, $F(hx) = k F(x)$, with $k$ by least squares.
         target: as for `liegg.discover`.
@@ -115,6 +117,12 @@ def discover_group(
         (8, 'D₄')
     """
     run = run or Run()
+    if isinstance(action, Mapping):
+        raise ArgumentError(
+            f"action is a dictionary, for {', '.join(map(repr, action))}; discover_group takes samples that are one array, and one action "
+            "on it. Pass the array to be moved, a function of it alone that fills in the rest, and one action, for example "
+            "liegg.Linear(3, copies=4)."
+        )
     if not 0 <= starts <= MOST_STARTS:
         raise ArgumentError(
             f"starts={starts}: expected a number from 0 to {MOST_STARTS}, for example starts={RANDOM_STARTS}."

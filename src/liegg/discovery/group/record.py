@@ -238,7 +238,7 @@ def _counted(found: GroupSymmetries, findings: Findings) -> str:
     if found.slots is not None and found.slots.order > 1:
         own = [one.words for one in found.permutations[: FEW_WORDS + 1]]
         which = f" ({'; '.join(own)})" if len(own) <= FEW_WORDS else ""
-        parts.append(f"the permutations of slots{which}")
+        parts.append(f"the permutations of {found.slots.noun}s{which}")
     if any(order > 1 for order in findings.shift_orders):
         steps = " and ".join(str(step) if step else "none" for step in found.shifts)
         parts.append(f"circular shifts along the axes (by {steps})")
