@@ -8,6 +8,7 @@ import torch
 
 from liegg._utils.diagnoses import Diagnosis, plural
 from liegg.algebra import identify
+from liegg.algebra.finite.catalog import label
 from liegg.algebra.finite.whole_name import TRIVIAL, whole_name
 from liegg.decision.grades import GRADES
 from liegg.discovery.group.effects import largest_effect
@@ -176,8 +177,9 @@ def _sentence(found: GroupSymmetries, findings: Findings) -> str:
     parts += refuted_components(found, findings)
     if found.kept_rotations is not None:
         fold, effect = found.kept_rotations
+        how = "up to rounding" if effect <= found.floor else f"to {100 * effect:.2g} %"
         parts.append(
-            f"of the rotations by any angle the network keeps those by multiples of {360 / fold:g}° to {effect:.2g}"
+            f"of SO(2), the rotations by any angle, the network keeps {label('C', fold)} (multiples of {360 / fold:g}°) {how}"
         )
     if findings.pairs:
         first = findings.pairs[0]
