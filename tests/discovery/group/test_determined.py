@@ -82,6 +82,7 @@ def test_the_motion_is_that_of_the_model_and_not_of_the_usual_metric():
 
 def test_only_the_motions_in_the_plane_are_named_if_the_others_hold_to_first_order():
     found = liegg.discover_group(flat_alone, planar(300, 2), TWO_VECTORS)
+    assert found.continuous is not None
     assert found.continuous.nullity == 3
     assert (found.name, found.directions) == ("SO(2) × S₂", 1)
     (note,) = (one for one in found.notes if one.diagnosis is Diagnosis.GROUP_LEAVES_DATA)
