@@ -5,7 +5,10 @@
 | known | is the group of exact functions and symmetrised networks found, with its order, and in which time on one core? |
 | seeds | how often, over other samples and starts? |
 | asymmetric | how often does a network without symmetry get a finite element? |
-| intervals | how often does the interval of an effect contain its value on 20 000 other samples? |
+| asymmetric_slots | the same for permutations of slots |
+| asymmetric_images | the same for convolutional networks: flips and rotations of the grid, circular shifts |
+| intervals | how often does the interval of an effect contain its value on 20 000 other samples? Elements that are refuted |
+| accepted | the same for inversions that hold nearly, and count |
 | learned | which part of a network may be asymmetric before its rotations are no longer counted? |
 | grids | are the elements of the grid exact, and rotations by 45° approximate, for convolutional networks that rotate their filters? |
 
@@ -35,15 +38,35 @@ from group_cases import (
     symmetrised,
 )
 from group_images import IMAGE_SIDE, blobs, steerable
+from liegg.actions import Action, Slots
 from liegg.results.group_symmetries import GroupElement
 from liegg.studies.provenance import write_json
 from result_files import options, store
 
-NETWORKS = 160
-"""Networks without symmetry."""
+NETWORKS, SLOT_NETWORKS, IMAGE_NETWORKS = 160, 80, 40
+"""Networks without symmetry: of vectors, of slots, and convolutional ones."""
 
-PARTS = ("known", "seeds", "asymmetric", "intervals", "learned", "grids")
+SMALL_SIDE = 11
+"""Pixels along the sides of the images of networks without symmetry."""
+
+ACCEPTED, ODD_PARTS = 48, (0.003, 0.01, 0.03)
+"""Networks whose inversion holds nearly, and sizes of their odd part."""
+
+PARTS = (
+    "known",
+    "seeds",
+    "asymmetric",
+    "asymmetric_slots",
+    "asymmetric_images",
+    "intervals",
+    "accepted",
+    "learned",
+    "grids",
+)
 """What is measured."""
+
+Question = tuple[Callable[[Tensor], Tensor], Tensor, Action]
+"""A model, samples, and what may move."""
 
 ACTIVATIONS = (nn.Tanh, nn.ReLU, nn.SiLU)
 
@@ -94,19 +117,40 @@ def asymmetric_network(seed: int) -> tuple[nn.Sequential, int]:
     return layers, n
 
 
-def asymmetric(count: int) -> dict[str, Any]:
+def of_vectors(seed: int) -> Question:
+    """A network of one vector, without symmetry."""
+    model, n = asymmetric_network(seed)
+    return model, normal(600, n, seed=seed), liegg.Linear(n)
+
+
+def of_slots(seed: int) -> Question:
+    """A network of three to six slots that are all treated differently."""
+    slots = 3 + seed % 4
+    model = nn.Sequential(nn.Flatten(), network(2 * slots, seed=seed, outputs=1 + seed % 3))
+    return model, normal(400, slots, 2, seed=seed), Slots()
+
+
+def of_images(seed: int) -> Question:
+    """A convolutional network whose last layer treats every pixel differently."""
+    torch.manual_seed(seed)
+    activation = ACTIVATIONS[seed % 3]
+    layers = nn.Sequential(
+        nn.Conv2d(1, 6, 3, padding=1), activation(), nn.Conv2d(6, 6, 3, padding=1), activation()
+    )
+    model = nn.Sequential(layers, nn.Flatten(), nn.Linear(6 * SMALL_SIDE**2, 1 + seed % 3)).double()
+    return model, normal(160, 1, SMALL_SIDE, SMALL_SIDE, seed=seed), liegg.Image()
+
+
+def asymmetric(question: Callable[[int], Question], count: int) -> dict[str, Any]:
     """Networks without symmetry that get a finite element, and the smallest defects that were seen."""
     false, smallest = [], []
     for seed in range(count):
-        model, n = asymmetric_network(seed)
-        found = liegg.discover_group(
-            model, normal(600, n, seed=seed), liegg.Linear(n), run=liegg.Run(seed=seed)
-        )
-        if found.order > 1:
-            best = found.elements[1]
-            false.append(
-                {"seed": seed, "order": found.order, "grade": best.grade, "defect": best.defect}
-            )
+        model, x, action = question(seed)
+        found = liegg.discover_group(model, x, action, run=liegg.Run(seed=seed))
+        own = [*found.elements[1:], *found.permutations]
+        if own or any(found.shifts):
+            grades = sorted({one.grade for one in own})
+            false.append({"seed": seed, "group": found.name, "grades": grades})
         smallest.append(min((one.defect for one in found.rejected), default=1.0))
     bound = 1 - 0.05 ** (1 / count) if not false else None
     return {
@@ -118,7 +162,7 @@ def asymmetric(count: int) -> dict[str, Any]:
     }
 
 
-def value_of(model: nn.Module, element: GroupElement, x: Tensor) -> float:
+def value_of(model: Callable[[Tensor], Tensor], element: GroupElement, x: Tensor) -> float:
     """Effect of an element on many samples."""
     with torch.no_grad():
         y = model(x)
@@ -141,6 +185,27 @@ def intervals(count: int) -> dict[str, Any]:
             inside += low <= value_of(model, one, many) <= high
             total += 1
     return {"intervals": total, "cover": inside, "share": round(inside / max(1, total), 4)}
+
+
+def accepted(count: int) -> dict[str, Any]:
+    """The same for the inversion of networks that are even but for a small part; only those that count."""
+    inside, grades = 0, []
+    for seed in range(count):
+        n = 2 + seed % 3
+        parity = torch.stack([torch.eye(n), -torch.eye(n)]).double()
+        even, other = symmetrised(network(n, seed=seed), parity), network(n, seed=5000 + seed)
+        part = ODD_PARTS[(seed // 3) % len(ODD_PARTS)]
+        model = lambda x, even=even, other=other, part=part: even(x) + part * other(x)  # noqa: E731
+        found = liegg.discover_group(
+            model, normal(600, n, seed=seed), liegg.Linear(n), starts=0, run=liegg.Run(seed=seed)
+        )
+        many = normal(20_000, n, seed=9000 + seed)
+        for one in found.elements[1:]:
+            low, high = one.interval
+            inside += low <= value_of(model, one, many) <= high
+            grades.append(one.grade)
+    counts = {grade: grades.count(grade) for grade in sorted(set(grades))}
+    return {"networks": count, "intervals": len(grades), "cover": inside, "grades": counts}
 
 
 def learned(base_seed: int = 0) -> list[dict[str, Any]]:
@@ -203,8 +268,11 @@ def main() -> None:
     parts: dict[str, Callable[[], Any]] = {
         "known": lambda: known(some if quick else [*finite, *slots, *continuous]),
         "seeds": lambda: seeds(finite[:2] if quick else finite, 1 if quick else 5),
-        "asymmetric": lambda: asymmetric(2 if quick else NETWORKS),
+        "asymmetric": lambda: asymmetric(of_vectors, 2 if quick else NETWORKS),
+        "asymmetric_slots": lambda: asymmetric(of_slots, 2 if quick else SLOT_NETWORKS),
+        "asymmetric_images": lambda: asymmetric(of_images, 1 if quick else IMAGE_NETWORKS),
         "intervals": lambda: intervals(1 if quick else 30),
+        "accepted": lambda: accepted(3 if quick else ACCEPTED),
         "learned": learned,
         "grids": lambda: grids(40 if quick else 160),
     }

@@ -120,6 +120,14 @@ def described(
     }
 
 
+def title(row: dict[str, Any]) -> str:
+    """The title of the page: what a mirror changes, in the unit of energies, which a model does not state."""
+    return (
+        f"SevenNet-0, ethanol: mirror images change the energy by {row['mirror_meV']:.2f} meV "
+        f"(at most {row['largest_mirror_meV']:.2f} meV)"
+    )
+
+
 def main() -> None:
     """Analyse both molecules; print and store what was found."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -133,7 +141,9 @@ def main() -> None:
         found, molecules[molecule] = described(molecule, network, chosen.samples, 0)
         print(found, molecules[molecule], sep="\n\n", end="\n\n")
         if chosen.page is not None and molecule == "ethanol":
-            found.report(chosen.page, samples=conformations(molecule, 4, 2))
+            found.report(
+                chosen.page, samples=conformations(molecule, 4, 2), title=title(molecules[molecule])
+            )
     record = provenance("make peer-sevennet", seconds=time.perf_counter() - start)
     record["versions"] |= {"sevenn": version("sevenn"), "e3nn": version("e3nn")}
     write_json(

@@ -458,5 +458,7 @@ def test_quick_groups_are_right(tmp_path: Path) -> None:
     stored = json.loads(out.read_text())
     assert all(row["right"] for row in stored["known"])
     assert stored["seeds"]["right"] == stored["seeds"]["runs"]
-    assert stored["asymmetric"]["with_false_elements"] == 0
+    for part in ("asymmetric", "asymmetric_slots", "asymmetric_images"):
+        assert stored[part]["with_false_elements"] == 0
+    assert stored["accepted"]["cover"] == stored["accepted"]["intervals"] > 0
     assert [row["order"] for row in stored["learned"]][:1] == [3]

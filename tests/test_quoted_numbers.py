@@ -306,7 +306,19 @@ def peer_quotes() -> dict[str, list[str]]:
     """The table of networks from other packages, as `peers/page.py` writes it."""
     page = runpy.run_path(str(ROOT / "peers" / "page.py"))
     rows = [*page["rows"](RESULTS["peers"]), *page["rows"](RESULTS["peers-graphs"])]
-    return {"docs/peers.md": [*rows, page["versions"](RESULTS["peers"])]}
+    ethanol = RESULTS["sevennet"]["molecules"]["ethanol"]
+    mirror = [
+        "differ by " + re.findall(r"differ by (\S+) in the output", ethanol["says"])[0],
+        f"by {ethanol['mirror_meV']:.2f} meV in the root mean square",
+        f"by {ethanol['largest_mirror_meV']:.2f} meV in the worst of {ethanol['samples']}",
+    ]
+    page_title = (
+        f"by {ethanol['mirror_meV']:.2f} meV (at most {ethanol['largest_mirror_meV']:.2f} meV)"
+    )
+    return {
+        "docs/peers.md": [*rows, *mirror, page["versions"](RESULTS["peers"])],
+        "docs/sevennet-report.html": [page_title],
+    }
 
 
 def layer_error_quotes() -> dict[str, list[str]]:
@@ -599,6 +611,8 @@ def group_quotes() -> dict[str, list[str]]:
     """Finite groups: known answers, networks without symmetry, convolutional networks."""
     stored = RESULTS["groups"]
     known, other, inside = (stored[name] for name in ("known", "asymmetric", "intervals"))
+    slots, images = stored["asymmetric_slots"], stored["asymmetric_images"]
+    accepted, grades = stored["accepted"], stored["accepted"]["grades"]
     texts = [
         f"{sum(row['right'] for row in known)} of {len(known)} are right",
         f"at most {max(row['seconds'] for row in known):.1f} s each",
@@ -607,6 +621,11 @@ def group_quotes() -> dict[str, list[str]]:
         f"at most {100 * other['at_most']:.2f} %",
         f"tried is {other['smallest_defect']:.3f}",
         f"{inside['cover']} of {inside['intervals']} contain the effect",
+        f"Of {slots['networks']} networks of slots {slots['with_false_elements']} get a permutation",
+        f"of {images['networks']} convolutional networks {images['with_false_elements']} get",
+        f"at most {100 * slots['at_most']:.1f} % and {100 * images['at_most']:.1f} %",
+        f"{accepted['cover']} of {accepted['intervals']} such intervals contain it",
+        f"{grades['strong']} strong and {grades['approximate']} approximate",
     ]
     texts += [f"{r['part']:g} ({grade})" for r in stored["learned"][1:] for grade in r["grades"]]
     texts.append(f"from {min(r['part'] for r in stored['learned'] if r['order'] == 1):g} on")

@@ -210,3 +210,15 @@ def test_only_one_vector_has_rows_that_are_outer_products(kind):
     rows = torch.einsum("bki,bkj->bkij", left, right).flatten(2)
     torch.testing.assert_close(rows, kind(6).contract(gradients, x))
     assert kind(3, copies=2).outer_factors(gradients, x) is None
+
+
+@pytest.mark.parametrize("make", [Linear, Affine])
+def test_the_noun_of_the_vectors_is_a_setting_that_changes_no_motion(make):
+    plain, atoms = make(3, copies=4), make(3, copies=4, noun="atom")
+    assert "noun" not in plain.settings()
+    assert action_from_settings(atoms.settings()) == atoms
+    assert eval(repr(atoms)) == atoms
+    assert atoms.same_motions(plain)
+    assert atoms.spaces((4, 3))[1].noun == "atom"
+    with pytest.raises(ArgumentError, match="noun=''"):
+        make(3, noun="")

@@ -14,6 +14,7 @@ from safetensors.torch import save_file
 
 import liegg
 from command import run
+from liegg.cli._shared import INFINITESIMAL
 from liegg.inputs.batches import Batches
 from liegg.polarization.rows import polarize
 
@@ -291,6 +292,7 @@ def test_finite_symmetries_are_searched_stored_shown_and_compared(folder: Path) 
     code, out, err = discover(NORM, "--group", "--out", "run")
     assert (code, err) == (0, "")
     assert out.startswith("O(4): 2 components hold up to rounding (exact).")
+    assert out.index("O(4)") < out.index(INFINITESIMAL) < out.index("does not change")
     assert {"group.json", "group.html"} <= {path.name for path in Path("run").iterdir()}
     assert run("show", "run", "-q")[1] == "6 O(4)\n"
     assert json.loads(run("show", "run", "--json")[1])["group"]["name"] == "O(4)"

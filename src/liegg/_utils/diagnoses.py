@@ -443,6 +443,17 @@ class Diagnosis(Enum):
         "the continuous symmetries hold to first order at the samples, but finite motions change the output by {effect:.2g} of its "
         "spread: they are not part of the group, and only structured elements were tried. Is continuous= the result of this model?",
     )
+    GROUP_COMPLETED = (
+        Kind.NOTE,
+        "the samples lie in a subspace that the continuous symmetries leave; of the motions that are equal there (up to "
+        "{count:direction} that {count:?does|do} not move this data), those were taken that leave the output unchanged at moved samples, "
+        "too",
+    )
+    GROUP_LEAVES_DATA = (
+        Kind.NOTE,
+        "{count:continuous symmetry} {count:?leads|lead} out of the subspace in which the samples lie: "
+        "{count:?it is|they are} known to first order only, not testable for finite motions, and not part of the name",
+    )
     GROUP_SOME_PERMUTATIONS = (
         Kind.NOTE,
         "of the permutations of {slots} slots only swaps, cycles, reversals and exchanges of blocks were tried; there may be "

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import torch
@@ -18,7 +18,7 @@ from liegg.actions.finite.space import Space
 from liegg.actions.finite.vectors import VectorSpace
 from liegg.actions.generators import check_side
 from liegg.actions.motion import Motion
-from liegg.actions.names import checked_names, with_names
+from liegg.actions.names import check_noun, checked_names, with_names
 from liegg.actions.settings import field_settings
 from liegg.actions.values import LARGEST_NAMED, ValueAction
 from liegg.algebra.catalog import scaling, translation
@@ -38,8 +38,10 @@ class VectorAction(ValueAction):
     copies: int | None = 1
     layout: Layout = "copies_first"
     names: Sequence[str] | None = None
+    noun: str = field(default="slot", kw_only=True)
 
     def __post_init__(self) -> None:
+        check_noun(self.noun)
         name = type(self).__name__
         if self.n < 1 or (self.copies is not None and self.copies < 1):
             raise ArgumentError(
@@ -156,8 +158,8 @@ class VectorAction(ValueAction):
         return pad(rows, (0, 0, 0, self.ambient - self.n))
 
     def settings(self) -> dict[str, Any]:
-        """Kind, n, copies, layout; and the names, if there are any."""
-        return field_settings(self, optional=("names",), omitted=("points",))
+        """Kind, n, copies, layout; and names and noun, if there are any."""
+        return field_settings(self, optional=("names", "noun"), omitted=("points",))
 
     def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
         """Rotation, scaling, and translation of affine maps."""
@@ -182,6 +184,7 @@ class VectorAction(ValueAction):
 
     def __repr__(self) -> str:
         names = "" if self.names is None else f", names={self.names!r}"
+        names += "" if self.noun == "slot" else f", noun={self.noun!r}"
         made = f"n={self.n}, copies={self.copies}, layout={self.layout!r}{names}"
         return f"{type(self).__name__}({made})"
 
@@ -197,7 +200,7 @@ class VectorAction(ValueAction):
             return (maps,)
         first = self.layout == "copies_first"
         stacked = (self.copies, self.n) if first else (self.n, self.copies)
-        return (maps, SlotSpace(stacked, 0 if first else 1))
+        return (maps, SlotSpace(stacked, 0 if first else 1, self.noun))
 
     def apply_matrix(
         self, matrix: Float[Tensor, "m m"], x: Float[Tensor, "b ..."]
@@ -230,6 +233,7 @@ class Linear(VectorAction):
             `"vector_first"` for `[n, copies]` or flat, component after component.
         names: of the n components, the same for every vector; words, formulas and figures use them.
             By default x₁, x₂, ..., or the names of the columns of a table.
+        noun: what one of the vectors is called where they are permuted, such as "atom"; see `liegg.discover_group`.
 
     Examples:
         >>> Linear(3, names=["m1", "m2", "r"]).words[1]
@@ -264,6 +268,7 @@ class Affine(VectorAction):
         copies: as for `Linear`.
         layout: as for `Linear`.
         names: as for `Linear`.
+        noun: as for `Linear`.
 
     Examples:
         >>> Affine(2).size
@@ -282,7 +287,7 @@ class Affine(VectorAction):
         >>> A = Affine(3, copies=None)
         >>> moves = {"pos": A, "vel": A.vectors}
         """
-        return Vectors(self.n, self.copies, self.layout, self.names, self)
+        return Vectors(self.n, self.copies, self.layout, self.names, self, noun=self.noun)
 
     def coefficients(self, matrices: Float[Tensor, "d m m"]) -> Float[Tensor, "d g"]:
         """Flatten homogeneous matrices; `[d, n, n]` are linear parts without translation."""
@@ -327,7 +332,7 @@ class Vectors(Affine):
 
     def code(self) -> str:
         """That of the positions, for vectors."""
-        return f"liegg.{Affine(self.n, self.copies, self.layout, self.names)!r}.vectors"
+        return f"liegg.{Affine(self.n, self.copies, self.layout, self.names, noun=self.noun)!r}.vectors"
 
     def _factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
         """The vectors with a last component of zero."""

@@ -44,6 +44,17 @@ def checked_names(
     return tuple(map(str, texts))  # those of numpy are written otherwise
 
 
+def check_noun(noun: str) -> None:
+    """Raise `ArgumentError` unless a noun can be put into words.
+
+    >>> check_noun("atom")
+    """
+    if not noun.strip() or not noun.isprintable():
+        raise ArgumentError(
+            f"noun={shown(noun)}: expected what one slot is called, for example noun='atom'."
+        )
+
+
 def with_names(action: NamedAction, names: Sequence[Any], count: int) -> NamedAction:
     """An action with a field `names` under these names, if it has none and they are names of its `count` coordinates."""
     named: Any = action

@@ -4,8 +4,8 @@ from collections.abc import Collection
 from dataclasses import fields
 from typing import Any
 
-NAME_SETTINGS = ("names",)
-"""Settings that say how coordinates are called."""
+NAME_SETTINGS = ("names", "noun")
+"""Settings that say how coordinates and slots are called."""
 
 NUMERICAL_SETTINGS = (
     "layout",

@@ -11,6 +11,7 @@ from liegg._utils.errors import ShapeError
 from liegg.actions.base import Action
 from liegg.actions.finite.slots import SlotSpace
 from liegg.actions.finite.space import Space
+from liegg.actions.names import check_noun
 from liegg.actions.settings import field_settings
 
 
@@ -23,6 +24,7 @@ class Slots(Action):
 
     Attributes:
         axis: the axis whose places are permuted, counted from 0 without the batch axis; negative from the end.
+        noun: what a place is called in words, such as "atom".
 
     Examples:
         >>> Slots().size, Slots(axis=1).spaces((4, 3))[0].side
@@ -30,6 +32,10 @@ class Slots(Action):
     """
 
     axis: int = 0
+    noun: str = "slot"
+
+    def __post_init__(self) -> None:
+        check_noun(self.noun)
 
     @property
     def size(self) -> int:
@@ -65,15 +71,16 @@ class Slots(Action):
 
     def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
         """The slots."""
-        return (SlotSpace(tuple(shape), self.axis % len(shape)),)
+        return (SlotSpace(tuple(shape), self.axis % len(shape), self.noun),)
 
     def settings(self) -> dict[str, Any]:
-        """Kind and axis."""
-        return field_settings(self)
+        """Kind and axis; and the noun, if it is another one."""
+        return field_settings(self, optional=("noun",))
 
     def code(self) -> str:
         """The constructor call."""
         return f"liegg.actions.{self!r}"
 
     def __repr__(self) -> str:
-        return f"Slots(axis={self.axis})"
+        noun = "" if self.noun == "slot" else f", noun={self.noun!r}"
+        return f"Slots(axis={self.axis}{noun})"

@@ -105,6 +105,12 @@ def print_json(value: dict[str, Any]) -> None:
     echo(dumps(value, indent=1, allow_nan=False))
 
 
+INFINITESIMAL = (
+    "The continuous motions alone, from derivatives, which do not see the finite elements above:"
+)
+"""What separates the continuous symmetries from the group, which may be finite where no motion is a symmetry."""
+
+
 def print_result(
     sym: Any, layers: Any, short: str, *, json: bool, quiet: bool, variance: bool, group: Any = None
 ) -> None:
@@ -127,8 +133,9 @@ def print_result(
     elif quiet:
         echo(short)
     else:
-        parts = [] if group is None else [group.table()]
-        parts += [part.table(variance=variance) for part in (sym, layers) if part is not None]
+        parts = [part.table(variance=variance) for part in (sym, layers) if part is not None]
+        if group is not None:
+            parts = [group.table(), f"{INFINITESIMAL}\n{parts[0]}", *parts[1:]]
         echo(printable("\n\n".join(parts)))
 
 

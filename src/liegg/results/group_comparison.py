@@ -148,6 +148,9 @@ def _algebra(found: GroupSymmetries) -> Float[Tensor, "d g"]:
     """Coefficients of the continuous symmetries in the name, orthonormal."""
     if found.continuous is None:
         return torch.zeros(0, 0, dtype=torch.float64)
+    if "representatives" in found.settings:
+        own = torch.tensor(found.settings["representatives"], dtype=torch.float64)
+        return own.reshape(-1, found.continuous.coefficients.shape[1])
     return found.continuous.coefficients[: found.directions].double().cpu()
 
 

@@ -16,6 +16,9 @@ from liegg.decision.grades import COUNTED
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import Printed
 
+UNDECIDED = "undecided"
+"""The name where this data cannot tell whether there is a symmetry."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GroupElement:
@@ -101,7 +104,8 @@ class GroupSymmetries(Printed):
         kept_rotations: largest k such that rotations by multiples of 360°/k return the output, and the largest effect among them; None
             if there is none beyond the exact ones.
         continuous: the continuous symmetries, of which the identity component consists; None if there are none to search.
-        name: of the complete group, such as "O(3) ⋉ R³ × S₄".
+        name: of the complete group, such as "O(3) ⋉ R³ × S₄"; "trivial" if there is no symmetry, "undecided" if none was found that this
+            data can test.
         sentence: the finding in one sentence.
         tried: number of elements by where they come from.
         judged: number of elements judged on held-out samples.

@@ -99,8 +99,9 @@ def test_titles_list_the_slots():
 
 
 def test_a_record_comes_back_from_json():
-    group = permutation_group(CASES["S₁₀₀"][0], 100)
-    assert SlotGroup.from_dict(json.loads(json.dumps(group.to_dict()))) == group
+    for noun in ("slot", "atom"):
+        group = permutation_group(CASES["S₁₀₀"][0], 100, noun=noun)
+        assert SlotGroup.from_dict(json.loads(json.dumps(group.to_dict()))) == group
 
 
 def test_tables_of_permutations_multiply_like_them():

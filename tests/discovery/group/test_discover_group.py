@@ -160,7 +160,7 @@ def test_points_of_a_plane_do_not_say_what_happens_outside():
     x = normal(200, 4, 3)
     x[..., 2] = 0
     found = liegg.discover_group(chiral, x, liegg.Affine(3, copies=4))
-    assert found.order == 1
+    assert (found.name, found.order) == ("SE(3)", 1)
     assert found.not_testable
     assert Diagnosis.GROUP_FLAT_DATA in {note.diagnosis for note in found.notes}
 
@@ -192,7 +192,7 @@ def test_slots_that_are_always_equal_are_not_testable():
 def test_a_constant_output_is_undecided():
     found = liegg.discover_group(lambda x: 0 * x[:, 0] + 1, normal(64, 2), liegg.Linear(2))
     assert found.sentence.startswith("Undecided")
-    assert found.order == 1
+    assert (found.name, found.order) == ("undecided", 1)
 
 
 @pytest.mark.slow
@@ -307,3 +307,21 @@ def test_bad_input_is_explained():
         liegg.discover_group(model, x, liegg.Linear(3), heldout=x)  # pyright: ignore[reportCallIssue]
     with pytest.raises(ArgumentError, match="seed"):
         liegg.discover_group(model, x, liegg.Linear(3), run=liegg.Run(seed=-1))
+
+
+@pytest.mark.parametrize(
+    "action", [Slots(noun="atom"), liegg.Linear(2, copies=3, noun="atom")], ids=["slots", "vectors"]
+)
+def test_slots_have_the_noun_of_the_action(action):
+    model = lambda x: x[:, 0].sin() @ torch.ones(2).double() + x[:, 1:].tanh().sum((1, 2))  # noqa: E731
+    found = liegg.discover_group(model, normal(100, 3, 2), action, starts=0)
+    assert [one.words for one in found.permutations] == ["swaps atoms 2 and 3"]
+    assert found.slots is not None
+    assert found.slots.title() == "S₂ on the atoms 2–3"
+    assert "slot" not in found.sentence
+
+
+def test_a_dictionary_of_actions_is_told_what_to_pass():
+    x = {"pos": normal(50, 4, 3)}
+    with pytest.raises(ArgumentError, match="one array"):
+        liegg.discover_group(lambda pos: pos.sum((1, 2)), x, {"pos": liegg.Linear(3, copies=4)})

@@ -61,6 +61,9 @@ def test_filters_at_eight_angles_keep_quarter_turns_exactly_and_others_nearly():
     assert smooth.kept_rotations is not None
     assert smooth.kept_rotations[0] == 8
     assert 1e-3 < smooth.kept_rotations[1] < 0.05
+    assert (
+        f"keeps C₈ (multiples of 45°) to {100 * smooth.kept_rotations[1]:.2g} %" in smooth.sentence
+    )
     noise = liegg.discover_group(model, normal(120, 1, IMAGE_SIDE, IMAGE_SIDE), liegg.Image())
     assert noise.name == "C₄"
     assert noise.kept_rotations is not None

@@ -17,10 +17,12 @@ class SlotSpace(Space):
     Attributes:
         shape: shape of a sample with that axis, if it is flat otherwise.
         axis: counted from 0, without the batch axis.
+        noun: what a slot is called in words, such as "atom".
     """
 
     shape: tuple[int, ...]
     axis: int
+    noun: str = "slot"
     kind = "slots"
 
     @property

@@ -34,6 +34,7 @@ class SlotGroup:
         order: number of permutations.
         name: such as "S₄", "S₃ × S₂", "C₆" or "S₂ ≀ S₃"; "trivial" for the identity alone.
         words: what each generator does.
+        noun: what a slot is called in words.
     """
 
     degree: int
@@ -42,6 +43,7 @@ class SlotGroup:
     order: int
     name: str
     words: tuple[str, ...]
+    noun: str = "slot"
 
     def __contains__(self, order: object) -> bool:
         """Whether a permutation is in the group.
@@ -57,9 +59,9 @@ class SlotGroup:
     def title(self) -> str:
         """The name, with the slots that each orbit contains."""
         if not self.orbits:
-            return f"no permutation of {self.degree} slots"
+            return f"no permutation of {self.degree} {self.noun}s"
         places = "; ".join(_listed([i + 1 for i in orbit]) for orbit in self.orbits)
-        return f"{self.name} on the slots {places}"
+        return f"{self.name} on the {self.noun}s {places}"
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON values."""
@@ -70,7 +72,7 @@ class SlotGroup:
             "order": self.order,
             "name": self.name,
             "words": list(self.words),
-        }
+        } | ({} if self.noun == "slot" else {"noun": self.noun})
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> "SlotGroup":
@@ -82,6 +84,7 @@ class SlotGroup:
             order=stored["order"],
             name=stored["name"],
             words=tuple(stored["words"]),
+            noun=stored.get("noun", "slot"),
         )
 
 
@@ -130,6 +133,7 @@ def permutation_group(
         order=math.prod(order for order, _ in parts),
         name=" × ".join(name for _, name in sorted(parts, key=lambda part: -part[0])) or "trivial",
         words=tuple(permutation_words(one, noun=noun) for one in steps),
+        noun=noun,
     )
 
 

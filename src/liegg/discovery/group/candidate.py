@@ -50,7 +50,7 @@ class Candidate:
 
 def _factor_words(space: Space, matrix: Float[Tensor, "n n"]) -> str:
     if isinstance(space, SlotSpace):
-        return permutation_words(matrix.argmax(1).tolist())
+        return permutation_words(matrix.argmax(1).tolist(), noun=space.noun)
     if isinstance(space, ShiftSpace):
         return f"circular shift by {int(matrix[:, 0].argmax())}"
     homogeneous = isinstance(space, VectorSpace) and space.homogeneous

@@ -1,6 +1,7 @@
 """The verb: a model and data in, finite symmetries beyond the continuous ones out."""
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.discover import discover
 from liegg.discovery.group.assemble import assemble
 from liegg.discovery.group.candidate import Candidate
+from liegg.discovery.group.determined import determined, remark
 from liegg.discovery.group.effects import largest_effect
 from liegg.discovery.group.grids import (
     assemble_shifts,
@@ -68,7 +70,7 @@ ADVICE = {
 def discover_group(
     model: Any,
     data: Data,
-    action: Action,
+    action: Action | Mapping[str, Any],
     *,
     continuous: Symmetries | None = None,
     output_action: Action | None = None,
@@ -89,7 +91,8 @@ def discover_group(
         model: as for `liegg.discover`.
         data: as for `liegg.discover`; at least 16 samples, or 8 with `held_out`.
         action: what may move: `liegg.Linear(3, copies=5)` also permutes its vectors, `liegg.Image()` flips and transposes the grid,
-            `liegg.actions.Slots(axis=0)` only permutes slots, `liegg.Product` combines them.
+            `liegg.actions.Slots(axis=0)` only permutes slots, `liegg.Product` combines them. With `noun="atom"` the slots are called
+            atoms.
         continuous: a result of `liegg.discover` for the same action; by default it is computed.
         output_action: action on the outputs; the question is then equivariance, $F(hx) = k F(x)$, with $k$ by least squares.
         target: as for `liegg.discover`.
@@ -114,6 +117,12 @@ def discover_group(
         (8, 'D₄')
     """
     run = run or Run()
+    if isinstance(action, Mapping):
+        raise ArgumentError(
+            f"action is a dictionary, for {', '.join(map(repr, action))}; discover_group takes samples that are one array, and one action "
+            "on it. Pass the array to be moved, a function of it alone that fills in the rest, and one action, for example "
+            "liegg.Linear(3, copies=4)."
+        )
     if not 0 <= starts <= MOST_STARTS:
         raise ArgumentError(
             f"starts={starts}: expected a number from 0 to {MOST_STARTS}, for example starts={RANDOM_STARTS}."
@@ -182,11 +191,15 @@ def _search(setting: Setting) -> GroupSymmetries:
     if min(question.variance, setting.search.variance) <= constant:
         findings.notes.append(Diagnosis.CONSTANT_HELD_OUT_OUTPUT())
         return record(findings)
-    effect = finite_effect(findings.setting)
+    findings.setting = exact = determined(findings.setting)
+    setting = determined(setting)
+    effect = finite_effect(exact)
     if effect:
         setting = replace(setting, local=True)
-        findings.setting = replace(setting, exact_only=True)
+        findings.setting = exact = replace(exact, local=True)
         findings.notes.append(Diagnosis.GROUP_LOCAL(effect=effect))
+    if note := remark(exact if exact.directions else setting):
+        findings.notes.append(note)
     slots = [space for space in setting.spaces if isinstance(space, SlotSpace)]
     for space in setting.spaces:
         if isinstance(space, GridSpace):

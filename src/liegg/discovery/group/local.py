@@ -8,8 +8,9 @@ from torch import Tensor
 
 from liegg.actions.finite.generators import coefficients_on, generators_on
 from liegg.actions.finite.vectors import VectorSpace
-from liegg.discovery.exact_motions import changes_along, random_motions
+from liegg.discovery.exact_motions import random_motions
 from liegg.discovery.group.setting import Setting
+from liegg.discovery.verification.measure import Directions, changes
 
 MOTIONS = 8
 """Random finite motions that are tried."""
@@ -27,10 +28,9 @@ def finite_effect(setting: Setting) -> float:
     Motions rotate by up to half a turn, or move the samples by up to a few times their size. A symmetry of the derivatives may
     end beyond the samples: |x| + |y| of positive samples is a linear function.
     """
-    sym = setting.continuous
-    if sym is None or not setting.directions:
+    if not setting.directions:
         return 0.0
-    exact = sym.coefficients[: setting.directions].double().cpu()
+    exact = setting.coefficients
     generator = torch.Generator().manual_seed(setting.seed)
     motions = [
         _far(setting, space, coefficients_on(space, setting.action, exact), generator)
@@ -39,8 +39,9 @@ def finite_effect(setting: Setting) -> float:
     ]
     if not motions:
         return 0.0
-    change = changes_along(setting.held_out, sym, torch.cat(motions)).sqrt()
-    largest = float(change.max())
+    h, device = torch.cat(motions), setting.held_out.x.device
+    along = Directions(h, setting.partners(h)).map(lambda part: part.to(device))
+    largest = float(changes(setting.held_out, along)[0].sqrt().max())
     return largest if largest > ABOVE_ROUNDING * setting.floor else 0.0
 
 

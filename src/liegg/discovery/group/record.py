@@ -2,18 +2,22 @@
 
 import math
 from dataclasses import asdict, replace
+from typing import Any
 
 import torch
 
-from liegg._utils.diagnoses import plural
+from liegg._utils.diagnoses import Diagnosis, plural
 from liegg.algebra import identify
+from liegg.algebra.finite.catalog import label
 from liegg.algebra.finite.whole_name import TRIVIAL, whole_name
 from liegg.decision.grades import GRADES
 from liegg.discovery.group.effects import largest_effect
 from liegg.discovery.group.grids import kept_rotations
 from liegg.discovery.group.judge import Findings, distinct_elements
+from liegg.discovery.group.matrices import FLAT_SAMPLES
 from liegg.discovery.group.refuted import refuted_components
-from liegg.results.group_symmetries import Angle, GroupElement, GroupSymmetries
+from liegg.discovery.group.setting import Setting
+from liegg.results.group_symmetries import UNDECIDED, Angle, GroupElement, GroupSymmetries
 from liegg.results.symmetries import Symmetries
 
 MOST_REJECTED = 32
@@ -64,16 +68,25 @@ def record(findings: Findings, angles: tuple[Angle, ...] = ()) -> GroupSymmetrie
             "sample": list(setting.search.x.shape[1:]),
             "thresholds": asdict(thresholds),
             "directions": setting.directions,
-        },
+        }
+        | _representatives(setting),
         model=setting.search.model.name,
     )
     return replace(draft, sentence=_sentence(draft, findings))
 
 
+def _representatives(setting: Setting) -> dict[str, Any]:
+    """The continuous symmetries of the name, where they are not the first ones of the continuous result."""
+    found = None if setting.local else setting.representatives
+    return {} if found is None else {"representatives": found.h.tolist()}
+
+
 def _name(findings: Findings) -> str:
     """Name of the complete group."""
     setting, continuous = findings.setting, findings.setting.continuous
-    named = "" if continuous is None else _algebra_name(continuous, setting.directions)
+    if _is_constant(findings):
+        return UNDECIDED
+    named = "" if continuous is None else _algebra_name(continuous, setting)
     if named.startswith("unknown") and len(setting.algebra):
         # An action without matrices has no name for its span, but the part on this space has.
         named = identify(setting.algebra, uncertainty=setting.uncertainty).name
@@ -86,14 +99,29 @@ def _name(findings: Findings) -> str:
         uncertainty=setting.uncertainty,
     )
     if not findings.pairs:
-        return name
+        return UNDECIDED if name == TRIVIAL and _is_hidden(findings) else name
     return MIXED_PAIRS if name == TRIVIAL else f"{name} and {MIXED_PAIRS}"
 
 
-def _algebra_name(continuous: Symmetries, directions: int) -> str:
-    """The name of the first directions; empty without any."""
+def _is_constant(findings: Findings) -> bool:
+    """Whether the output is the same for all samples."""
+    return any(note.diagnosis is Diagnosis.CONSTANT_HELD_OUT_OUTPUT for note in findings.notes)
+
+
+def _is_hidden(findings: Findings) -> bool:
+    """Whether there may be symmetries that this data cannot show: elements that hold on the span of the samples, or motions out of it."""
+    return any(one.reason == FLAT_SAMPLES for one in findings.rejected) or any(
+        note.diagnosis is Diagnosis.GROUP_LEAVES_DATA for note in findings.notes
+    )
+
+
+def _algebra_name(continuous: Symmetries, setting: Setting) -> str:
+    """The name of the directions that are divided out; empty without any."""
+    directions = setting.directions
     if not directions:
         return ""
+    if setting.representatives is not None:
+        return "unknown"
     if directions == continuous.nullity:
         return continuous.name or "unknown"
     names = [level.name for level in continuous.tower if level.dimension == directions]
@@ -127,14 +155,14 @@ def _identity(element: GroupElement) -> GroupElement:
 
 def _sentence(found: GroupSymmetries, findings: Findings) -> str:
     """The finding in one or two sentences: the group, how well it holds, what was refuted or is not testable."""
-    if found.spread <= 0 or any(
-        note.diagnosis.name == "CONSTANT_HELD_OUT_OUTPUT" for note in found.notes
-    ):
+    if found.spread <= 0 or _is_constant(findings):
         return "Undecided: the output is the same for all samples."
     counted = [*found.elements[1:], *found.permutations, *findings.moved_circularly]
     parts = []
     if found.name == TRIVIAL:
         parts.append("No finite symmetry but the identity was found")
+    elif found.name == UNDECIDED:
+        parts.append("Undecided: no symmetry was found that this data can test")
     else:
         parts.append(found.name)
     if counted:
@@ -149,19 +177,17 @@ def _sentence(found: GroupSymmetries, findings: Findings) -> str:
     parts += refuted_components(found, findings)
     if found.kept_rotations is not None:
         fold, effect = found.kept_rotations
+        how = "up to rounding" if effect <= found.floor else f"to {100 * effect:.2g} %"
         parts.append(
-            f"of the rotations by any angle the network keeps those by multiples of {360 / fold:g}° to {effect:.2g}"
+            f"of SO(2), the rotations by any angle, the network keeps {label('C', fold)} (multiples of {360 / fold:g}°) {how}"
         )
     if findings.pairs:
         first = findings.pairs[0]
         parts.append(
             f"together, but not alone, these are a symmetry ({first.grade}): {first.words}"
         )
-    if found.not_testable:
-        first = found.not_testable[0]
-        more = len(found.not_testable) - 1
-        others = f" and {more} more" if more else ""
-        parts.append(f"not testable on this data: {first.words}{others} ({first.reason})")
+    if untested := _not_testable(found):
+        parts.append(f"not testable on this data: {untested}")
     return "; ".join(parts) + "."
 
 
@@ -174,7 +200,9 @@ def _nearly(found: GroupSymmetries) -> list[str]:
     if name.startswith("unknown"):
         name = plural(continuous.nullity, "continuous direction")
     for note in found.notes:
-        if note.diagnosis.name == "GROUP_LOCAL":
+        if note.diagnosis is Diagnosis.GROUP_LEAVES_DATA:
+            return []
+        if note.diagnosis is Diagnosis.GROUP_LOCAL:
             size = f"{note.values['effect']:.2g} of the output's spread"
             return [
                 f"{name} holds only near the samples: finite motions change the output by {size}"
@@ -185,6 +213,20 @@ def _nearly(found: GroupSymmetries) -> list[str]:
     return [
         f"{name} holds only nearly, up to {100 * math.sqrt(largest):.2g} % of an average motion"
     ]
+
+
+def _not_testable(found: GroupSymmetries) -> str:
+    """What this data cannot show: continuous motions out of the span of the samples, and elements."""
+    left = [one for one in found.notes if one.diagnosis is Diagnosis.GROUP_LEAVES_DATA]
+    parts = [
+        f"{plural(note.values['count'], 'continuous motion')} out of the subspace in which the samples lie"
+        for note in left
+    ]
+    if found.not_testable:
+        first, more = found.not_testable[0], len(found.not_testable) - 1
+        others = f" and {more} more" if more else ""
+        parts.append(f"{first.words}{others} ({first.reason})")
+    return "; ".join(parts)
 
 
 def _counted(found: GroupSymmetries, findings: Findings) -> str:
@@ -198,7 +240,7 @@ def _counted(found: GroupSymmetries, findings: Findings) -> str:
     if found.slots is not None and found.slots.order > 1:
         own = [one.words for one in found.permutations[: FEW_WORDS + 1]]
         which = f" ({'; '.join(own)})" if len(own) <= FEW_WORDS else ""
-        parts.append(f"the permutations of slots{which}")
+        parts.append(f"the permutations of {found.slots.noun}s{which}")
     if any(order > 1 for order in findings.shift_orders):
         steps = " and ".join(str(step) if step else "none" for step in found.shifts)
         parts.append(f"circular shifts along the axes (by {steps})")

@@ -17,7 +17,7 @@ from liegg.actions.finite.space import Space
 from liegg.actions.finite.vectors import VectorSpace
 from liegg.decision.gap import mixing_angle
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.verification.measure import Question
+from liegg.discovery.verification.measure import Directions, Question
 from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.model import Model, with_input_dtype
 from liegg.inputs.part import Part
@@ -66,6 +66,8 @@ class Setting:
         starts: random starts of each round of a search over matrices; 0 for structured elements alone.
         exact_only: whether only the exact ones of the continuous symmetries are divided out.
         local: whether finite motions refute the exact ones; then none is divided out.
+        representatives: what is divided out instead of the continuous symmetries that were found, where the data leaves their finite
+            motions open; None if it does not.
     """
 
     search: Question
@@ -77,6 +79,7 @@ class Setting:
     starts: int = RANDOM_STARTS
     exact_only: bool = False
     local: bool = False
+    representatives: Directions | None = None
 
     @property
     def action(self) -> Action:
@@ -95,15 +98,43 @@ class Setting:
 
     @property
     def exact_directions(self) -> int:
-        """Number of continuous symmetries that are exact; they come first."""
-        return 0 if self.continuous is None or self.local else self.continuous.decision.exact
+        """Number of exact ones among them; they come first."""
+        if self.continuous is None or self.local:
+            return 0
+        exact = self.continuous.decision.exact
+        if self.representatives is None:
+            return exact
+        return len(self.representatives.h) if self.exact_only or exact == self._nullity else 0
 
     @property
     def directions(self) -> int:
         """Number of continuous symmetries that are divided out."""
-        if self.continuous is None or self.exact_only or self.local:
-            return self.exact_directions
-        return self.continuous.nullity
+        if self.continuous is None or self.local:
+            return 0
+        if self.representatives is not None:
+            return len(self.representatives.h)
+        return self.continuous.decision.exact if self.exact_only else self._nullity
+
+    @property
+    def _nullity(self) -> int:
+        return 0 if self.continuous is None else self.continuous.nullity
+
+    @property
+    def coefficients(self) -> Float[Tensor, "d g"]:
+        """The continuous symmetries that are divided out, in the candidates of the action."""
+        if self.representatives is not None and not self.local:
+            return self.representatives.h
+        if self.continuous is None:
+            return torch.zeros(0, self.action.size, dtype=torch.float64)
+        return self.continuous.coefficients[: self.directions].double().cpu()
+
+    def partners(self, h: Float[Tensor, "m g"]) -> Float[Tensor, "m p"] | None:
+        """What combinations of them do to the output; None for invariance."""
+        if self.search.output_action is None or self.continuous is None:
+            return None
+        if self.representatives is None or self.representatives.k is None:
+            return self.continuous.accumulated.partners(h)
+        return h @ torch.linalg.pinv(self.representatives.h) @ self.representatives.k
 
     @property
     def inexact(self) -> bool:
@@ -140,9 +171,8 @@ class Setting:
 
     def algebra_on(self, space: Space) -> Float[Tensor, "d n n"]:
         """Generators of the continuous symmetries that move this space and no other."""
-        if isinstance(space, VectorSpace) and self.continuous is not None and self.directions:
-            coefficients = self.continuous.coefficients[: self.directions].double().cpu()
-            return generators_on(space, self.action, coefficients)
+        if isinstance(space, VectorSpace) and self.directions:
+            return generators_on(space, self.action, self.coefficients)
         return torch.zeros(0, space.side, space.side, dtype=torch.float64)
 
     def shaped(self, y: Float[Tensor, "b c"]) -> Float[Tensor, "b ..."]:

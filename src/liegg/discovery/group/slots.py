@@ -85,7 +85,7 @@ def assemble_slots(space: SlotSpace, findings: Findings) -> None:
                 findings.rejected.append(replace(one, reason=NOT_A_GROUP))
         findings.permutations = kept
         findings.slot_generators = [_order(one) for one in kept]
-    findings.slots = permutation_group(findings.slot_generators, n)
+    findings.slots = permutation_group(findings.slot_generators, n, noun=space.noun)
     if n > FEW_SLOTS and findings.slots.order < math.factorial(n):
         findings.notes.append(Diagnosis.GROUP_SOME_PERMUTATIONS(slots=n))
 

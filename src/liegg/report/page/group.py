@@ -9,10 +9,11 @@ from torch import Tensor
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
 from liegg.algebra.finite.group import FiniteGroup
+from liegg.algebra.finite.whole_name import TRIVIAL
 from liegg.report.page.group_stage import stage
 from liegg.report.page.render import rendered
 from liegg.report.plots.group import element_colours, flat_orbit, is_light
-from liegg.results.group_symmetries import GroupElement, GroupSymmetries
+from liegg.results.group_symmetries import UNDECIDED, GroupElement, GroupSymmetries
 from liegg.results.group_text import columns
 from liegg.results.tables import Column
 
@@ -111,7 +112,7 @@ def group_html(
     values = {
         "title": f"Finite symmetries of {found.model}" if title is None else title,
         "sentences": [found.sentence],
-        "positive": found.name != "trivial",
+        "positive": found.name not in (TRIVIAL, UNDECIDED),
         "facts": _facts(found),
         "heads": [column.head for column in _columns(found, elements)],
         "rows": _rows(found, elements),
