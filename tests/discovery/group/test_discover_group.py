@@ -260,6 +260,20 @@ def test_cycles_blocks_and_even_permutations(model, n, name):
     assert len(set(judged)) == len(judged)  # a permutation that two rules propose is tried once
 
 
+def ring(x):
+    """Neighbours on a ring, in one direction."""
+    return (x * torch.sin(2 * x.roll(1, 1))).tanh().mean((1, 2)) + (
+        x.square() * x.roll(1, 1)
+    ).tanh().mean((1, 2))
+
+
+@pytest.mark.slow
+def test_a_hundred_slots_on_a_ring():
+    found = liegg.discover_group(ring, normal(200, 100, 2), Slots())
+    assert found.name == "C₁₀₀"
+    assert [one.words for one in found.permutations] == ["shifts all slots by 1"]
+
+
 def test_words_are_those_of_the_space_that_an_element_acts_on():
     found = liegg.discover_group(network(3), normal(100, 3), liegg.Linear(3), starts=0)
     half_turns = {one.words for one in found.rejected if one.words.startswith("rotation by 180°")}
