@@ -239,6 +239,65 @@ def lorentz_cases() -> list[Case]:
     ]
 
 
+def automorphism_cases() -> list[Case]:
+    """Functions that keep outer automorphisms of their algebra: exchanges of isomorphic parts, complex conjugation.
+
+    Invariants of the parts enter alike, in rotated coordinates; a function of Hermitian products is even in their imaginary parts, in
+    sheared coordinates.
+    """
+    frames = {n: torch.linalg.qr(normal(n, n, seed=2)).Q for n in (9, 10)}
+    shear = torch.eye(6).double() + 0.3 * normal(6, 6, seed=5)
+    back, weights, others = torch.linalg.inv(shear).mT, normal(9, seed=1), normal(9, seed=3)
+
+    def parts(x: Tensor, size: int) -> list[Tensor]:
+        """An invariant of the inner products of each part."""
+        inside = (x @ frames[x.shape[2]]).split(size, 2)
+        used = weights[: x.shape[1] ** 2]
+        return [(0.3 * part @ part.mT).flatten(1).tanh() @ used for part in inside]
+
+    def three(x: Tensor) -> Tensor:
+        a, b, c = parts(x, 3)
+        return a + b + c + 0.2 * a * b * c
+
+    def two(x: Tensor) -> Tensor:
+        a, b = parts(x, 5)
+        return a + b + 0.2 * a * b
+
+    def hermitian(x: Tensor) -> Tensor:
+        real, imaginary = (x @ back).split(3, 2)
+        z = torch.complex(real, imaginary)
+        products = 0.2 * (z.conj() @ z.mT).flatten(1)
+        return products.real.tanh() @ weights + products.imag.square().tanh() @ others
+
+    x = normal(400, 3, 9)
+    return [
+        Case(
+            "three equal parts",
+            three,
+            x,
+            liegg.Linear(9, copies=3),
+            "so(3) ⊕ so(3) ⊕ so(3) with a component group S₄ × Z₂",
+            48,
+        ),
+        Case(
+            "two equal parts",
+            two,
+            normal(400, 2, 10),
+            liegg.Linear(10, copies=2),
+            "so(5) ⊕ so(5) with a component group D₄",
+            8,
+        ),
+        Case(
+            "complex conjugation",
+            hermitian,
+            x[:, :, :6] @ shear.mT,
+            liegg.Linear(6, copies=3),
+            "u(3) with a component group C₂",
+            2,
+        ),
+    ]
+
+
 def continuous_cases() -> list[Case]:
     """Continuous groups with and without reflections."""
     x, five = normal(500, 4, 3), normal(500, 2, 5)
@@ -274,4 +333,5 @@ def continuous_cases() -> list[Case]:
         Case("sum over distances", lambda x: near(x).sum(1), x, affine, "E(3) × S₄", 2),
         *lorentz_cases(),
         Case("the paper's function", paper, five, liegg.Linear(5, copies=2), "O(5)", 2),
+        *automorphism_cases(),
     ]

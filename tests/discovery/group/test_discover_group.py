@@ -10,6 +10,7 @@ import liegg
 from group_cases import (
     Case,
     SetNetwork,
+    automorphism_cases,
     continuous_cases,
     exact_cases,
     lorentz_cases,
@@ -46,6 +47,26 @@ def test_known_groups(case):
 @pytest.mark.parametrize("case", of([*EXACT, *SLOTS, *CONTINUOUS], quick=False))
 def test_more_known_groups(case):
     check(case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", automorphism_cases(), ids=lambda case: case.name)
+def test_outer_automorphisms_are_structured_starts(case):
+    found = liegg.discover_group(case.model, case.data, case.action, starts=0)
+    assert (found.name, found.order) == (case.group, case.order)
+    assert "mirror images differ" not in found.sentence
+
+
+@pytest.mark.slow
+def test_exchanged_parts_of_unequal_size_are_found_by_the_search():
+    parts = automorphism_cases()[1]
+    stretch = torch.diag(torch.tensor([1.0] * 5 + [3.0] * 5)).double() + 0.1 * normal(
+        10, 10, seed=4
+    )
+    found = liegg.discover_group(
+        lambda x: parts.model(x @ torch.linalg.inv(stretch)), parts.data @ stretch, parts.action
+    )
+    assert (found.name, found.order) == (parts.group, parts.order)
 
 
 @pytest.mark.slow
