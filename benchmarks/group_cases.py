@@ -92,13 +92,69 @@ class SetNetwork(nn.Module):
         return self.whole(3 * self.each(x).mean(1))
 
 
+GOLDEN = (1 + 5**0.5) / 2
+"""The golden ratio."""
+
+SIXFOLD = torch.tensor(
+    [
+        turned
+        for s in (1, -1)
+        for turned in ([0, 1, s * GOLDEN], [1, s * GOLDEN, 0], [s * GOLDEN, 0, 1])
+    ],
+    dtype=torch.float64,
+)
+"""The six axes through the vertices of an icosahedron."""
+
+
 def icosahedral(x: Tensor) -> Tensor:
     """A polynomial with the symmetries of the icosahedron, by its six axes."""
-    golden = (1 + 5**0.5) / 2
-    axes = [[0, 1, s * golden] for s in (1, -1)]
-    axes += [[1, s * golden, 0] for s in (1, -1)] + [[s * golden, 0, 1] for s in (1, -1)]
-    along = x @ torch.tensor(axes, dtype=torch.float64).mT
-    return along.pow(6).sum(1) / 20 + x.square().sum(1)
+    return (x @ SIXFOLD.mT).pow(6).sum(1) / 20 + x.square().sum(1)
+
+
+def mirror_planes() -> Tensor:
+    """Unit normals of the 15 mirror planes of the icosahedron."""
+    normals = [[1.0, 0.0, 0.0]]
+    normals += [[1.0, s / GOLDEN, t * GOLDEN] for s in (1, -1) for t in (1, -1)]
+    turned = torch.tensor(normals, dtype=torch.float64)
+    every = torch.cat([turned.roll(k, 1) for k in range(3)])
+    return every / every.norm(dim=1, keepdim=True)
+
+
+MIRRORS = mirror_planes()
+
+
+def sphere(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Squared length and direction: polynomials of directions have no large values far out."""
+    size = x.norm(dim=1, keepdim=True)
+    return size[:, 0].square(), x / size
+
+
+def planes_of_cube(u: Tensor) -> Tensor:
+    """The product over the six mirror planes through opposite edges of the cube, which every one of them reverses."""
+    a, b, c = u.square().unbind(1)
+    return (a - b) * (b - c) * (c - a)
+
+
+def chiral_cases() -> list[Case]:
+    """The rotations of tetrahedron, cube and icosahedron: each function has a term that mirror images reverse."""
+
+    def tetrahedral(x: Tensor) -> Tensor:
+        square, u = sphere(x)
+        return square * (1 + 3 * u.prod(1) + 5 * planes_of_cube(u))
+
+    def cubic(x: Tensor) -> Tensor:
+        square, u = sphere(x)
+        return square * (1 + u.pow(4).sum(1) + 30 * u.prod(1) * planes_of_cube(u))
+
+    def icosahedron(x: Tensor) -> Tensor:
+        square, u = sphere(x)
+        return square * (1 + 0.02 * (u @ SIXFOLD.mT).pow(6).sum(1) + 3e4 * (u @ MIRRORS.mT).prod(1))
+
+    named = (("T", tetrahedral, 12), ("O", cubic, 24), ("I", icosahedron, 60))
+    return [
+        Case(f"rotations, {name}", function, normal(600, 3), liegg.Linear(3), name, order)
+        for name, function, order in named
+    ]
 
 
 def swapped(x: Tensor) -> Tensor:
@@ -130,6 +186,7 @@ def exact_cases() -> list[Case]:
             "xyz + 0.1 Σ x⁴", lambda x: x.prod(1) + 0.1 * x.pow(4).sum(1), space, three, "T_d", 24
         ),
         Case("icosahedron", icosahedral, space, three, "I_h", 120),
+        *chiral_cases(),
         Case("swap of x and √2 y", swapped, space, three, "D₄", 8),
         Case("random network", network(3), space, three, "trivial", 1),
         Case(
