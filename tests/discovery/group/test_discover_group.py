@@ -22,6 +22,7 @@ from group_cases import (
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, LieggError, ShapeError
 from liegg.actions import Slots
+from liegg.discovery.group.slot_probes import SOURCE
 
 EXACT, SLOTS, CONTINUOUS = exact_cases(), slot_cases(), continuous_cases()
 QUICK = {"|x| + |y|", "set of 10", "sets of 3 and 2"}
@@ -286,6 +287,44 @@ def ring(x):
     return (x * torch.sin(2 * x.roll(1, 1))).tanh().mean((1, 2)) + (
         x.square() * x.roll(1, 1)
     ).tanh().mean((1, 2))
+
+
+def two_rings(x):
+    """Two rings of four that are told apart."""
+    return 1.3 * ring(x[:, :4]) + ring(x[:, 4:]) + ring(x[:, :4]) * ring(x[:, 4:])
+
+
+def nearly_cyclic(x):
+    """A mean over the shifts of seven slots, and a little of what they do not keep."""
+    even = torch.stack([CYCLIC(x.roll(k, 1).flatten(1)) for k in range(7)]).mean(0)
+    return even + 0.003 * torch.sin(3 * x[:, :, :1].mT @ torch.arange(7).double())
+
+
+CYCLIC = network(14)
+
+
+@pytest.mark.parametrize(
+    ("model", "n", "name", "grades"),
+    [
+        (ring, 7, "C₇", {"exact"}),
+        (two_rings, 8, "C₄ × C₄", {"exact"}),
+        (lambda x: (x * x.roll(1, 1)).tanh().mean((1, 2)), 12, "D₁₂", {"exact"}),
+        (nearly_cyclic, 7, "C₇", {"approximate", "strong"}),
+    ],
+)
+def test_cycles_are_found_in_any_order_of_the_slots(model, n, name, grades):
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(1))
+    found = liegg.discover_group(lambda x: model(x[:, order]), normal(200, n, 2), Slots())
+    assert found.name == name
+    assert {one.grade for one in found.permutations} <= grades
+
+
+def test_probes_of_slots_without_symmetry_suggest_none():
+    found = liegg.discover_group(
+        nn.Sequential(nn.Flatten(), network(24)), normal(200, 12, 2), Slots()
+    )
+    assert found.name == "trivial"
+    assert SOURCE not in {one.source for one in (*found.permutations, *found.rejected)}
 
 
 @pytest.mark.slow

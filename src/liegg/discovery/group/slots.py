@@ -1,4 +1,4 @@
-"""Permutations of slots: transpositions to connected components, then cycles, blocks and, of few slots, all where transpositions fail."""
+"""Permutations of slots: transpositions to connected components, then cycles, blocks, what probes suggest, and of few slots all."""
 
 import itertools
 import math
@@ -17,6 +17,7 @@ from liegg.discovery.group.assemble import NOT_A_GROUP
 from liegg.discovery.group.candidate import Candidate
 from liegg.discovery.group.judge import BESIDE_EXACT, Findings
 from liegg.discovery.group.setting import ANOTHER_SAMPLE, Setting
+from liegg.discovery.group.slot_probes import probed_permutations
 from liegg.results.group_symmetries import GroupElement
 
 Order = tuple[int, ...]
@@ -148,6 +149,9 @@ class _SlotSearch:
         further: dict[Order, str] = {}
         for order, source in _further(n, components):
             further.setdefault(order, source)
+        if n > FEW_SLOTS and len(components) > 1:
+            for order, source in probed_permutations(self.findings.setting, self.space, components):
+                further.setdefault(order, source)
         self.judge_new(self.screened(further))
         if not self.generators and not self.rejected and not self.nearly:
             self.judge({swap(n, 0, 1): SWAP})
