@@ -32,9 +32,9 @@ def angle_off(
 ) -> Float[Tensor, " s"]:
     """Largest sine of the angle between a conjugate generator of one algebra and the other.
 
-    >>> from liegg.algebra import so
+    >>> from liegg.algebra import orthonormal, so
     >>> mirror = torch.diag(torch.tensor([1.0, 1.0, 1.0, -1.0], dtype=torch.float64))
-    >>> float(angle_off(mirror[None], so(4).double(), so(4).double()))
+    >>> float(angle_off(mirror[None], orthonormal(so(4)), orthonormal(so(4))))
     0.0
 
     Args:

@@ -100,12 +100,9 @@ def outer_elements(
         Words and matrices; several may differ by an inner automorphism or the sign of a part.
 
     Examples:
-        >>> from liegg.algebra import invariant_subspaces, so
-        >>> none = torch.zeros(3, 3)
-        >>> two = [torch.block_diag(a, none) for a in so(3)] + [
-        ...     torch.block_diag(none, a) for a in so(3)
-        ... ]
-        >>> found = outer_elements(torch.stack(two), [torch.eye(6)])
+        >>> from liegg.algebra import direct_sum, invariant_subspaces, so
+        >>> algebra = direct_sum(so(3), so(3))
+        >>> found = outer_elements(algebra, invariant_subspaces(algebra), [torch.eye(6)])
         >>> {words for words, _ in found}
         {'exchange of parts'}
     """
