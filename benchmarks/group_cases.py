@@ -92,13 +92,69 @@ class SetNetwork(nn.Module):
         return self.whole(3 * self.each(x).mean(1))
 
 
+GOLDEN = (1 + 5**0.5) / 2
+"""The golden ratio."""
+
+SIXFOLD = torch.tensor(
+    [
+        turned
+        for s in (1, -1)
+        for turned in ([0, 1, s * GOLDEN], [1, s * GOLDEN, 0], [s * GOLDEN, 0, 1])
+    ],
+    dtype=torch.float64,
+)
+"""The six axes through the vertices of an icosahedron."""
+
+
 def icosahedral(x: Tensor) -> Tensor:
     """A polynomial with the symmetries of the icosahedron, by its six axes."""
-    golden = (1 + 5**0.5) / 2
-    axes = [[0, 1, s * golden] for s in (1, -1)]
-    axes += [[1, s * golden, 0] for s in (1, -1)] + [[s * golden, 0, 1] for s in (1, -1)]
-    along = x @ torch.tensor(axes, dtype=torch.float64).mT
-    return along.pow(6).sum(1) / 20 + x.square().sum(1)
+    return (x @ SIXFOLD.mT).pow(6).sum(1) / 20 + x.square().sum(1)
+
+
+def mirror_planes() -> Tensor:
+    """Unit normals of the 15 mirror planes of the icosahedron."""
+    normals = [[1.0, 0.0, 0.0]]
+    normals += [[1.0, s / GOLDEN, t * GOLDEN] for s in (1, -1) for t in (1, -1)]
+    turned = torch.tensor(normals, dtype=torch.float64)
+    every = torch.cat([turned.roll(k, 1) for k in range(3)])
+    return every / every.norm(dim=1, keepdim=True)
+
+
+MIRRORS = mirror_planes()
+
+
+def sphere(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Squared length and direction: polynomials of directions have no large values far out."""
+    size = x.norm(dim=1, keepdim=True)
+    return size[:, 0].square(), x / size
+
+
+def planes_of_cube(u: Tensor) -> Tensor:
+    """The product over the six mirror planes through opposite edges of the cube, which every one of them reverses."""
+    a, b, c = u.square().unbind(1)
+    return (a - b) * (b - c) * (c - a)
+
+
+def chiral_cases() -> list[Case]:
+    """The rotations of tetrahedron, cube and icosahedron: each function has a term that mirror images reverse."""
+
+    def tetrahedral(x: Tensor) -> Tensor:
+        square, u = sphere(x)
+        return square * (1 + 3 * u.prod(1) + 5 * planes_of_cube(u))
+
+    def cubic(x: Tensor) -> Tensor:
+        square, u = sphere(x)
+        return square * (1 + u.pow(4).sum(1) + 30 * u.prod(1) * planes_of_cube(u))
+
+    def icosahedron(x: Tensor) -> Tensor:
+        square, u = sphere(x)
+        return square * (1 + 0.02 * (u @ SIXFOLD.mT).pow(6).sum(1) + 3e4 * (u @ MIRRORS.mT).prod(1))
+
+    named = (("T", tetrahedral, 12), ("O", cubic, 24), ("I", icosahedron, 60))
+    return [
+        Case(f"rotations, {name}", function, normal(600, 3), liegg.Linear(3), name, order)
+        for name, function, order in named
+    ]
 
 
 def swapped(x: Tensor) -> Tensor:
@@ -130,6 +186,7 @@ def exact_cases() -> list[Case]:
             "xyz + 0.1 Σ x⁴", lambda x: x.prod(1) + 0.1 * x.pow(4).sum(1), space, three, "T_d", 24
         ),
         Case("icosahedron", icosahedral, space, three, "I_h", 120),
+        *chiral_cases(),
         Case("swap of x and √2 y", swapped, space, three, "D₄", 8),
         Case("random network", network(3), space, three, "trivial", 1),
         Case(
@@ -239,6 +296,65 @@ def lorentz_cases() -> list[Case]:
     ]
 
 
+def automorphism_cases() -> list[Case]:
+    """Functions that keep outer automorphisms of their algebra: exchanges of isomorphic parts, complex conjugation.
+
+    Invariants of the parts enter alike, in rotated coordinates; a function of Hermitian products is even in their imaginary parts, in
+    sheared coordinates.
+    """
+    frames = {n: torch.linalg.qr(normal(n, n, seed=2)).Q for n in (9, 10)}
+    shear = torch.eye(6).double() + 0.3 * normal(6, 6, seed=5)
+    back, weights, others = torch.linalg.inv(shear).mT, normal(9, seed=1), normal(9, seed=3)
+
+    def parts(x: Tensor, size: int) -> list[Tensor]:
+        """An invariant of the inner products of each part."""
+        inside = (x @ frames[x.shape[2]]).split(size, 2)
+        used = weights[: x.shape[1] ** 2]
+        return [(0.3 * part @ part.mT).flatten(1).tanh() @ used for part in inside]
+
+    def three(x: Tensor) -> Tensor:
+        a, b, c = parts(x, 3)
+        return a + b + c + 0.2 * a * b * c
+
+    def two(x: Tensor) -> Tensor:
+        a, b = parts(x, 5)
+        return a + b + 0.2 * a * b
+
+    def hermitian(x: Tensor) -> Tensor:
+        real, imaginary = (x @ back).split(3, 2)
+        z = torch.complex(real, imaginary)
+        products = 0.2 * (z.conj() @ z.mT).flatten(1)
+        return products.real.tanh() @ weights + products.imag.square().tanh() @ others
+
+    x = normal(400, 3, 9)
+    return [
+        Case(
+            "three equal parts",
+            three,
+            x,
+            liegg.Linear(9, copies=3),
+            "so(3) ⊕ so(3) ⊕ so(3) with a component group S₄ × Z₂",
+            48,
+        ),
+        Case(
+            "two equal parts",
+            two,
+            normal(400, 2, 10),
+            liegg.Linear(10, copies=2),
+            "so(5) ⊕ so(5) with a component group D₄",
+            8,
+        ),
+        Case(
+            "complex conjugation",
+            hermitian,
+            x[:, :, :6] @ shear.mT,
+            liegg.Linear(6, copies=3),
+            "u(3) with a component group C₂",
+            2,
+        ),
+    ]
+
+
 def continuous_cases() -> list[Case]:
     """Continuous groups with and without reflections."""
     x, five = normal(500, 4, 3), normal(500, 2, 5)
@@ -274,4 +390,5 @@ def continuous_cases() -> list[Case]:
         Case("sum over distances", lambda x: near(x).sum(1), x, affine, "E(3) × S₄", 2),
         *lorentz_cases(),
         Case("the paper's function", paper, five, liegg.Linear(5, copies=2), "O(5)", 2),
+        *automorphism_cases(),
     ]

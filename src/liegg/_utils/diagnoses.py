@@ -456,8 +456,8 @@ class Diagnosis(Enum):
     )
     GROUP_SOME_PERMUTATIONS = (
         Kind.NOTE,
-        "of the permutations of {slots} slots only swaps, cycles, reversals and exchanges of blocks were tried; there may be "
-        "others",
+        "of the permutations of {slots} slots only swaps, cycles, reversals, exchanges of blocks and those that probes of pairs of "
+        "slots suggest were tried; there may be others",
     )
     GROUP_INTERPOLATION = (
         Kind.NOTE,

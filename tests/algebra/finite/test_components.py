@@ -8,7 +8,7 @@ import torch
 
 from algebra.finite.groups import conjugated, noisy, plane, signs
 from liegg._utils.diagnoses import Diagnosis
-from liegg.algebra import aff, close, direct_sum, gl, se, sl, so, sp, su
+from liegg.algebra import aff, close, direct_sum, gl, invariant_subspaces, se, sl, so, sp, su
 from liegg.algebra.finite.membership import distance, nearest_to_identity, violation
 from liegg.algebra.finite.slots import permutation_group
 from liegg.algebra.finite.whole_name import connected_name, whole_name
@@ -91,6 +91,18 @@ def test_products_of_exponentials_are_in_the_identity_component(name):
     inside = torch.stack([element_of(span, seed) for seed in range(12)])
     assert float(distance(nearest_to_identity(inside, span)).max()) <= 1e-8
     assert float(violation(inside, preserved_forms(span)).max()) <= 1e-9
+
+
+def test_the_orientation_of_invariant_subspaces_is_preserved():
+    span = orthonormal(direct_sum(so(3), so(3)))
+    forms, parts = preserved_forms(span), invariant_subspaces(span)
+    inside = torch.stack([element_of(span, seed) for seed in range(8)])
+    assert float(violation(inside, forms, parts).max()) <= 1e-9
+    both = (
+        -torch.eye(6).double() @ inside
+    )  # reverses both spaces, and keeps forms, commutant and volume
+    assert float(violation(both, forms).max()) <= 1e-9
+    assert float(violation(both, forms, parts).min()) >= 1
 
 
 @pytest.mark.parametrize(

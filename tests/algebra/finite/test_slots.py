@@ -1,5 +1,6 @@
 """Groups of permutations of slots, against explicit enumeration and known orders."""
 
+import itertools
 import json
 import math
 
@@ -69,9 +70,10 @@ def test_orders_against_enumeration(generators):
         if products == elements:
             break
         elements = products
-    group = permutation_group(generators, n)
-    assert group.order == len(elements)
-    assert Chain(generators, n).order == len(elements)
+    group, chain = permutation_group(generators, n), Chain(generators, n)
+    assert group.order == chain.order == len(elements)
+    for order in itertools.permutations(range(n)):
+        assert (order in group) == (order in chain) == (order in elements)
 
 
 def test_a_random_permutation_of_many_slots_keeps_the_group():
@@ -80,6 +82,18 @@ def test_a_random_permutation_of_many_slots_keeps_the_group():
     assert group.name == "S₂₀₀"
     even = permutation_group([cycle(100, 0, 1, i) for i in range(2, 100)] + [swap(100, 3, 4)], 100)
     assert even.name == "S₁₀₀"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_members_are_told_from_others(name):
+    generators, n, order = CASES[name]
+    group = permutation_group(generators, n)
+    assert all(one in group for one in generators)
+    for one, other in itertools.product(generators[:3], repeat=2):
+        assert tuple(one[i] for i in other) in group
+    others = [swap(n, 0, n - 1), cycle(n, 0, 1, n - 1), cycle(n, *range(n))]
+    for one in others:
+        assert (one in group) == (permutation_group([*generators, one], n).order == order)
 
 
 def test_words_of_permutations():

@@ -10,6 +10,7 @@ import liegg
 from group_cases import (
     Case,
     SetNetwork,
+    automorphism_cases,
     continuous_cases,
     exact_cases,
     lorentz_cases,
@@ -21,6 +22,7 @@ from group_cases import (
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError, LieggError, ShapeError
 from liegg.actions import Slots
+from liegg.discovery.group.slot_probes import SOURCE
 
 EXACT, SLOTS, CONTINUOUS = exact_cases(), slot_cases(), continuous_cases()
 QUICK = {"|x| + |y|", "set of 10", "sets of 3 and 2"}
@@ -46,6 +48,26 @@ def test_known_groups(case):
 @pytest.mark.parametrize("case", of([*EXACT, *SLOTS, *CONTINUOUS], quick=False))
 def test_more_known_groups(case):
     check(case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", automorphism_cases(), ids=lambda case: case.name)
+def test_outer_automorphisms_are_structured_starts(case):
+    found = liegg.discover_group(case.model, case.data, case.action, starts=0)
+    assert (found.name, found.order) == (case.group, case.order)
+    assert "mirror images differ" not in found.sentence
+
+
+@pytest.mark.slow
+def test_exchanged_parts_of_unequal_size_are_found_by_the_search():
+    parts = automorphism_cases()[1]
+    stretch = torch.diag(torch.tensor([1.0] * 5 + [3.0] * 5)).double() + 0.1 * normal(
+        10, 10, seed=4
+    )
+    found = liegg.discover_group(
+        lambda x: parts.model(x @ torch.linalg.inv(stretch)), parts.data @ stretch, parts.action
+    )
+    assert (found.name, found.order) == (parts.group, parts.order)
 
 
 @pytest.mark.slow
@@ -258,6 +280,58 @@ def test_cycles_blocks_and_even_permutations(model, n, name):
         tuple(one.matrix.argmax(1).tolist()) for one in (*found.permutations, *found.rejected)
     ]
     assert len(set(judged)) == len(judged)  # a permutation that two rules propose is tried once
+
+
+def ring(x):
+    """Neighbours on a ring, in one direction."""
+    return (x * torch.sin(2 * x.roll(1, 1))).tanh().mean((1, 2)) + (
+        x.square() * x.roll(1, 1)
+    ).tanh().mean((1, 2))
+
+
+def two_rings(x):
+    """Two rings of four that are told apart."""
+    return 1.3 * ring(x[:, :4]) + ring(x[:, 4:]) + ring(x[:, :4]) * ring(x[:, 4:])
+
+
+def nearly_cyclic(x):
+    """A mean over the shifts of seven slots, and a little of what they do not keep."""
+    even = torch.stack([CYCLIC(x.roll(k, 1).flatten(1)) for k in range(7)]).mean(0)
+    return even + 0.003 * torch.sin(3 * x[:, :, :1].mT @ torch.arange(7).double())
+
+
+CYCLIC = network(14)
+
+
+@pytest.mark.parametrize(
+    ("model", "n", "name", "grades"),
+    [
+        (ring, 7, "C₇", {"exact"}),
+        (two_rings, 8, "C₄ × C₄", {"exact"}),
+        (lambda x: (x * x.roll(1, 1)).tanh().mean((1, 2)), 12, "D₁₂", {"exact"}),
+        (nearly_cyclic, 7, "C₇", {"approximate", "strong"}),
+    ],
+)
+def test_cycles_are_found_in_any_order_of_the_slots(model, n, name, grades):
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(1))
+    found = liegg.discover_group(lambda x: model(x[:, order]), normal(200, n, 2), Slots())
+    assert found.name == name
+    assert {one.grade for one in found.permutations} <= grades
+
+
+def test_probes_of_slots_without_symmetry_suggest_none():
+    found = liegg.discover_group(
+        nn.Sequential(nn.Flatten(), network(24)), normal(200, 12, 2), Slots()
+    )
+    assert found.name == "trivial"
+    assert SOURCE not in {one.source for one in (*found.permutations, *found.rejected)}
+
+
+@pytest.mark.slow
+def test_a_hundred_slots_on_a_ring():
+    found = liegg.discover_group(ring, normal(200, 100, 2), Slots())
+    assert found.name == "C₁₀₀"
+    assert [one.words for one in found.permutations] == ["shifts all slots by 1"]
 
 
 def test_words_are_those_of_the_space_that_an_element_acts_on():

@@ -33,12 +33,14 @@ class Cosets:
     Attributes:
         algebra: orthonormal generators.
         forms: what they preserve.
+        subspaces: bases of what they leave invariant.
         candidates: simple matrices, the most usual first.
         error: expected error of a given matrix.
     """
 
     algebra: Float[Tensor, "d n n"]
     forms: Forms
+    subspaces: Sequence[Float[Tensor, "n _"]]
     candidates: Float[Tensor, "c n n"]
     error: float
 
@@ -63,7 +65,8 @@ class Cosets:
     def distances(self, matrices: Float[Tensor, "k n n"], allowed: float) -> Float[Tensor, " k"]:
         """Distances of matrices to the identity component; infinite where invariants rule it out."""
         apart = torch.full((len(matrices),), torch.inf).to(matrices)
-        possible = (violation(matrices, self.forms) <= DISTINCT_RATIO * allowed).nonzero().flatten()
+        broken = violation(matrices, self.forms, self.subspaces)
+        possible = (broken <= DISTINCT_RATIO * allowed).nonzero().flatten()
         for starts in ({"starts": 0}, {}):
             if not len(possible):
                 break
@@ -113,6 +116,7 @@ def close_components(
     cosets = Cosets(
         span,
         preserved_forms(span, uncertainty=tolerance),
+        _parts(span, tolerance),
         simple_elements(span, homogeneous=homogeneous, uncertainty=tolerance),
         tolerance * condition,
     )

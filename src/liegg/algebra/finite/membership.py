@@ -6,6 +6,8 @@ $h\,e^{a_1} e^{a_2} \cdots$ is moved towards the identity by Levenberg–Marquar
 from several starts: $h \in G_0$ if and only if the identity is reached.
 """
 
+from collections.abc import Sequence
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -48,14 +50,26 @@ BESIDE_START = 0.05
 """Coefficients of the first start."""
 
 
-def violation(matrices: Float[Tensor, "k n n"], forms: Forms) -> Float[Tensor, " k"]:
+def violation(
+    matrices: Float[Tensor, "k n n"], forms: Forms, subspaces: Sequence[Float[Tensor, "n _"]] = ()
+) -> Float[Tensor, " k"]:
     """How far matrices are from preserving what the identity component preserves; relative, zero for its elements.
 
-    Forms, fixed vectors and covectors, what commutes with the algebra, volume and orientation.
+    Forms, fixed vectors and covectors, what commutes with the algebra, volume, and the orientation of invariant subspaces.
+
+    Args:
+        matrices: invertible.
+        forms: what the algebra preserves.
+        subspaces: bases of invariant subspaces; used where they span the space.
     """
     size = torch.linalg.matrix_norm(matrices, 2).clamp_min(1.0)
     determinant = torch.linalg.det(matrices)
-    parts = [torch.where(determinant > 0, 0.0, 2.0).to(matrices)]
+    parts = [_reversed(determinant)]
+    if len(subspaces) > 1 and sum(basis.shape[1] for basis in subspaces) == matrices.shape[1]:
+        frame = torch.cat(list(subspaces), 1)
+        duals = torch.linalg.inv(frame).split([basis.shape[1] for basis in subspaces])
+        blocks = (dual @ matrices @ b for b, dual in zip(subspaces, duals, strict=True))
+        parts += [_reversed(torch.linalg.det(block)) for block in blocks]
     if forms.traceless:
         parts.append((determinant.abs() - 1).abs() / size ** matrices.shape[1])
     for q in (*forms.symmetric, *forms.antisymmetric):
@@ -67,6 +81,11 @@ def violation(matrices: Float[Tensor, "k n n"], forms: Forms) -> Float[Tensor, "
         if len(vectors):
             parts.append((own @ vectors.mT - vectors.mT).norm(dim=1).amax(1) / size)
     return torch.stack(parts).amax(0)
+
+
+def _reversed(determinants: Float[Tensor, " k"]) -> Float[Tensor, " k"]:
+    """2 where orientation is reversed, else 0."""
+    return torch.where(determinants > 0, 0.0, 2.0).to(determinants)
 
 
 def nearest_to_identity(

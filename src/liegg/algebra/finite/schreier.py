@@ -20,8 +20,9 @@ class Chain:
 
     An element is a permutation p as an array: slot i goes to p[i].
 
-    >>> Chain([[1, 2, 3, 0], [1, 0, 2, 3]], 4).order
-    24
+    >>> chain = Chain([[1, 2, 3, 0], [2, 1, 0, 3]], 4)
+    >>> chain.order, [3, 2, 1, 0] in chain, [1, 0, 2, 3] in chain
+    (8, True, False)
     """
 
     def __init__(self, generators: Sequence[Sequence[int]], n: int):
@@ -29,6 +30,7 @@ class Chain:
         self.points: list[int] = []
         self.generators: list[list[Permutation]] = []
         self.orbits: list[dict[int, Permutation]] = []
+        self.inverses: list[dict[int, Permutation]] = []
         steps = [np.array(one, dtype=np.int64) for one in generators]
         for step in steps:
             self._insert(step)
@@ -48,13 +50,18 @@ class Chain:
         """Number of elements."""
         return math.prod(map(len, self.orbits))
 
+    def __contains__(self, element: Sequence[int]) -> bool:
+        """Whether a permutation is in the group."""
+        rest, _ = self._sift(np.array(element, dtype=np.int64), 0)
+        return bool((rest == np.arange(self.n)).all())
+
     def _sift(self, element: Permutation, level: int) -> tuple[Permutation, int]:
         """What is left of an element when the chain has been divided out, and the level where that stops."""
         while level < len(self.points):
             image = int(element[self.points[level]])
             if image not in self.orbits[level]:
                 break
-            element = np.argsort(self.orbits[level][image])[element]
+            element = self.inverses[level][image][element]
             level += 1
         return element, level
 
@@ -68,6 +75,7 @@ class Chain:
             self.points.append(int(moved[0]))
             self.generators.append([])
             self.orbits.append({int(moved[0]): np.arange(self.n)})
+            self.inverses.append({int(moved[0]): np.arange(self.n)})
         for depth in range(level, stop + 1):
             self.generators[depth].append(rest)
             self._grow(depth)
@@ -83,6 +91,7 @@ class Chain:
                 image = int(step[place])
                 if image not in orbit:
                     orbit[image] = step[orbit[place]]
+                    self.inverses[level][image] = np.argsort(orbit[image])
                     front.append(image)
 
     def _complete(self) -> None:
@@ -95,6 +104,6 @@ class Chain:
             new = False
             for place, lead in list(orbit.items()):
                 for step in list(steps):
-                    back = np.argsort(orbit[int(step[place])])
+                    back = self.inverses[level][int(step[place])]
                     new = new or self._insert(back[step[lead]], level + 1)
             level = len(self.points) - 1 if new else level - 1

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -11,8 +12,8 @@ import numpy as np
 from liegg._utils.errors import ArgumentError
 from liegg.algebra.finite.catalog import label, of_permutations
 from liegg.algebra.finite.element_words import cycle_words, cycles_of
+from liegg.algebra.finite.layers import Layers, joined, layers, members
 from liegg.algebra.finite.names import table_name
-from liegg.algebra.finite.schreier import Chain
 
 LARGEST_TABLE = 1000
 """Largest order of a group of permutations that is named by its table."""
@@ -54,7 +55,12 @@ class SlotGroup:
         """
         if not isinstance(order, tuple) or sorted(order) != list(range(self.degree)):
             return False
-        return permutation_group([*self.generators, order], self.degree).order == self.order
+        return order in self._layers
+
+    @cached_property
+    def _layers(self) -> Layers:
+        """What tells members from others; built once."""
+        return layers([np.array(one) for one in self.generators], self.degree)
 
     def title(self) -> str:
         """The name, with the slots that each orbit contains."""
@@ -171,38 +177,8 @@ def _listed(slots: Sequence[int]) -> str:
 
 def _orbits(steps: Sequence[np.ndarray], n: int) -> list[tuple[int, ...]]:
     """Slots that are taken to one another; those that never move are left out."""
-    labels = _joined([(i, int(step[i])) for step in steps for i in range(n)], n)
-    return [c for c in _groups(labels) if len(c) > 1]
-
-
-def _joined(
-    pairs: Sequence[tuple[int, int]], n: int, steps: Sequence[np.ndarray] = ()
-) -> list[int]:
-    """Labels of the finest partition that joins pairs and that permutations preserve: the smallest member of each part."""
-    parent = list(range(n))
-
-    def root(i: int) -> int:
-        while parent[i] != i:
-            parent[i] = parent[parent[i]]
-            i = parent[i]
-        return i
-
-    images = [step.tolist() for step in steps]
-    queue = list(pairs)
-    while queue:
-        i, j = queue.pop()
-        a, b = sorted((root(i), root(j)))
-        if a != b:
-            parent[b] = a
-            queue += [(image[i], image[j]) for image in images]
-    return [root(i) for i in range(n)]
-
-
-def _groups(labels: Sequence[int]) -> list[tuple[int, ...]]:
-    members: dict[int, list[int]] = {}
-    for place, one in enumerate(labels):
-        members.setdefault(one, []).append(place)
-    return [tuple(one) for one in members.values()]
+    labels = joined([(i, int(step[i])) for step in steps for i in range(n)], n)
+    return [c for c in members(labels) if len(c) > 1]
 
 
 def _restricted(steps: Sequence[np.ndarray], slots: Sequence[int]) -> list[np.ndarray]:
@@ -225,7 +201,7 @@ def _independent(
             both = (*one, *orbits[j])
             if _order(_restricted(steps, both), len(both)) != orders[i] * orders[j]:
                 linked.append((i, j))
-    clusters = [tuple(orbits[k] for k in group) for group in _groups(_joined(linked, len(orbits)))]
+    clusters = [tuple(orbits[k] for k in group) for group in members(joined(linked, len(orbits)))]
     whole = _order(list(steps), n)
     product = math.prod(
         _order(_restricted(steps, sum(cluster, ())), len(sum(cluster, ()))) for cluster in clusters
@@ -233,60 +209,9 @@ def _independent(
     return clusters if product == whole else [tuple(orbits)]
 
 
-@dataclass(frozen=True, eq=False)
-class _Layers:
-    """A group as all (or all even) permutations of components, and what permutes the components.
-
-    Attributes:
-        components: of slots, those of one slot included.
-        even: whether only even permutations of the components are known to be inside.
-        top: permutations of the components; with signs as a second copy of them if `even`.
-    """
-
-    components: list[tuple[int, ...]]
-    even: bool
-    top: list[np.ndarray]
-
-
-def _layers(steps: Sequence[np.ndarray], n: int) -> _Layers:
-    """Components that transpositions among the generators connect, or else cycles of three."""
-    moved = [np.flatnonzero(step != np.arange(n)) for step in steps]
-    size = 2 if any(len(one) == 2 for one in moved) else 3
-    pairs = [pair for one in moved if len(one) == size for pair in pairwise(one.tolist())]
-    labels = _joined(pairs, n, steps)  # conjugates are in the group too
-    components = _groups(labels)
-    number = {slot: k for k, component in enumerate(components) for slot in component}
-    top = [np.array([number[int(step[c[0]])] for c in components]) for step in steps]
-    if size == 3:
-        signs = [np.array([_odd(step[list(c)]) for c in components]) for step in steps]
-        c = len(components)
-        top = [
-            np.concatenate([one + c * sign, one + c * (1 - sign)])
-            for one, sign in zip(top, signs, strict=True)
-        ]
-    return _Layers(
-        components, size == 3, [one for one in top if (one != np.arange(len(one))).any()]
-    )
-
-
-def _odd(images: np.ndarray) -> int:
-    """Whether the order of distinct numbers is an odd permutation of their sorted order."""
-    cycles = cycles_of(np.argsort(images).tolist())  # as odd as its inverse
-    return sum(len(cycle) - 1 for cycle in cycles) % 2
-
-
 def _order(steps: Sequence[np.ndarray], n: int) -> int:
     """Number of permutations that some generate."""
-    if not steps:
-        return 1
-    layers = _layers(steps, n)
-    inner = math.prod(
-        math.factorial(len(c)) // (2 if layers.even and len(c) > 1 else 1)
-        for c in layers.components
-    )
-    if not layers.top:
-        return inner
-    return inner * Chain([one.tolist() for one in layers.top], len(layers.top[0])).order
+    return layers(steps, n).order
 
 
 def _cluster(
@@ -304,15 +229,15 @@ def _cluster(
         return order, label("S", first)
     if first > 3 and 2 * order == math.factorial(first):
         return order, label("A", first)
-    layers = _layers(own, first)
-    size = len(layers.components[0])
-    if size > 1 and not layers.even and len(layers.components) > 1:
-        count = len(layers.components)
-        top = _order(layers.top, count)
+    inner = layers(own, first)
+    size = len(inner.components[0])
+    if size > 1 and not inner.even and len(inner.components) > 1:
+        count = len(inner.components)
+        top = _order(inner.top, count)
         name = (
             label("S", count)
             if top == math.factorial(count)
-            else _small_name(layers.top, top, count)
+            else _small_name(inner.top, top, count)
         )
         return order, f"{label('S', size)} ≀ {name}"
     return order, _small_name(own, order, first)

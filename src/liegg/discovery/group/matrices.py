@@ -9,10 +9,9 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.actions.finite.vectors import VectorSpace
-from liegg.algebra.finite.membership import distance, nearest_to_identity
-from liegg.algebra.subspace import orthonormal
 from liegg.discovery.group.candidate import Candidate
-from liegg.discovery.group.judge import Findings
+from liegg.discovery.group.component import identity_component
+from liegg.discovery.group.judge import BESIDE_EXACT, Findings
 from liegg.discovery.group.orbits import told_apart
 from liegg.discovery.group.polish import Solutions, solve
 from liegg.discovery.group.setting import Setting
@@ -43,11 +42,8 @@ EXACT_TOLERANCE, INEXACT_TOLERANCE = 1e-6, 0.02
 ERRORS = 10.0
 """How many times the error of a unit generator a product of their exponentials may be off."""
 
-COMPONENT_STARTS = 6
-"""Random starts of the descent to the identity."""
-
-EXACT_COMPONENT, INEXACT_COMPONENT = 1e-5, 0.25
-"""Distance to the identity component within which exact and other elements belong to it."""
+MOST_PRODUCTS = 64
+"""Products of exact elements whose components are left out."""
 
 FLAT_SAMPLES = "the samples do not span the space, so that it is known on a part of it only"
 SAME_ORBIT = "on these samples it does what the continuous symmetries do"
@@ -119,70 +115,56 @@ def _add(
     space: VectorSpace,
     findings: Findings,
 ) -> list[Float[Tensor, "n n"]]:
-    """Add elements to the findings, of those that count one per component; the matrices of new components."""
+    """Add elements to the findings, of those that count one per component; the matrices of components that are known now.
+
+    Products of exact elements that the data can tell are exact, so that one of several such components need not be looked at.
+    """
     setting, algebra = findings.setting, findings.setting.algebra_on(space)
     findings.rejected += [element for element in judged if not element.counted]
     counted = [element for element in judged if element.counted]
-    new = representatives(counted, algebra, known, exact=not setting.inexact)
-    exact = max(EXACT_TOLERANCE, ERRORS * setting.uncertainty)
-    tolerance = INEXACT_TOLERANCE if setting.inexact else exact
-    for element in new:
-        told = told_apart(
-            space,
-            element.matrix,
-            algebra,
-            setting.held_out.x,
-            tolerance=tolerance,
-            seed=setting.seed,
-        )
-        if told == "by no data":
-            findings.notes.append(Diagnosis.GROUP_IMPLIED(source=element.source))
-        hidden = replace(element, grade="not testable", reason=SAME_ORBIT)
-        findings.add([hidden if told == "not by this data" else element])
-    return [element.matrix for element in new]
-
-
-def representatives(
-    elements: Sequence[GroupElement],
-    algebra: Float[Tensor, "d n n"],
-    known: Sequence[Float[Tensor, "n n"]],
-    *,
-    exact: bool,
-) -> list[GroupElement]:
-    """Elements of components that are not known yet, one of each, exact ones first.
-
-    Args:
-        elements: elements that count.
-        algebra: generators of the identity component; without any, all elements are returned.
-        known: elements of components that are known; the identity component always is.
-        exact: whether the algebra is exact.
-    """
     if not len(algebra):
-        return list(elements)
-    span = orthonormal(algebra)
-
-    def outside(matrix: Tensor, others: list[GroupElement]) -> list[GroupElement]:
-        """The elements that are not in the component of a matrix."""
-        if not others:
-            return []
-        moved = torch.linalg.inv(matrix) @ torch.stack([one.matrix for one in others])
-        near = nearest_to_identity(moved, span, goal=EXACT_COMPONENT / 10, starts=COMPONENT_STARTS)
-        gaps = distance(near) / torch.linalg.matrix_norm(moved).clamp_min(1.0)
-        return [
-            one
-            for one, gap in zip(others, gaps.tolist(), strict=True)
-            if gap > (EXACT_COMPONENT if exact and one.grade == "exact" else INEXACT_COMPONENT)
-        ]
-
-    left = sorted(elements, key=lambda one: one.effect if one.grade != "exact" else -1.0)
-    for matrix in (torch.eye(algebra.shape[1], dtype=torch.float64), *known):
-        left = outside(matrix, left)
-    new: list[GroupElement] = []
+        findings.add(counted)
+        return [element.matrix for element in counted]
+    component = identity_component(algebra, exact=not setting.inexact)
+    left = sorted(counted, key=lambda one: one.effect if one.grade != "exact" else -1.0)
+    products = [torch.eye(algebra.shape[1], dtype=torch.float64)]
+    for matrix in (*products, *known):
+        left = component.outside(matrix, left)
+    new: list[Tensor] = []
     while left:
-        first, *others = left
-        new.append(first)
-        left = outside(first.matrix, others)
+        first = left[0]
+        if first.grade != "exact" and setting.exact_directions:
+            findings.rejected += [replace(one, reason=BESIDE_EXACT) for one in left]
+            break
+        told = _told(first, space, findings)
+        findings.add([told])
+        reached = [first.matrix]
+        if told.grade == "exact" and component.exact:
+            reached = [first.matrix @ one for one in products]
+            products = [*products, *reached][:MOST_PRODUCTS]
+        for matrix in reached:
+            left = component.outside(matrix, left)
+        new += reached
     return new
+
+
+def _told(element: GroupElement, space: VectorSpace, findings: Findings) -> GroupElement:
+    """An element of another component, or that this data cannot tell it from the continuous symmetries."""
+    setting = findings.setting
+    exact = max(EXACT_TOLERANCE, ERRORS * setting.uncertainty)
+    told = told_apart(
+        space,
+        element.matrix,
+        setting.algebra_on(space),
+        setting.held_out.x,
+        tolerance=INEXACT_TOLERANCE if setting.inexact else exact,
+        seed=setting.seed,
+    )
+    if told == "by no data":
+        findings.notes.append(Diagnosis.GROUP_IMPLIED(source=element.source))
+    if told == "not by this data":
+        return replace(element, grade="not testable", reason=SAME_ORBIT)
+    return element
 
 
 def _unknown(

@@ -7,13 +7,21 @@ from torch import Tensor
 
 from liegg.actions.finite.vectors import VectorSpace
 from liegg.algebra.finite.component_words import component_kind, has_components, preserves_form
+from liegg.algebra.finite.outer import ON_A_PART, ON_ALL_PARTS
 from liegg.algebra.forms.frame import standard_frame
 from liegg.algebra.subspace import linear_part, orthonormal
 from liegg.discovery.group.judge import BESIDE_EXACT, Findings
 from liegg.discovery.group.setting import Setting
 from liegg.results.group_symmetries import GroupElement, GroupSymmetries
 
-MIRRORS = ("−1", "sign of an invariant part", "reflection of a form", "sign flip")
+MIRRORS = (
+    "−1",
+    "sign of an invariant part",
+    "reflection of a form",
+    "sign flip",
+    ON_A_PART,
+    ON_ALL_PARTS,
+)
 """Structured elements that may be mirror images."""
 
 KINDS = MIRROR_IMAGE, _, _, BOTH = (

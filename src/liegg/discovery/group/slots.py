@@ -1,4 +1,4 @@
-"""Permutations of slots: transpositions to connected components, then cycles, blocks and, of few slots, all where transpositions fail."""
+"""Permutations of slots: transpositions to connected components, then cycles, blocks, what probes suggest, and of few slots all."""
 
 import itertools
 import math
@@ -17,6 +17,7 @@ from liegg.discovery.group.assemble import NOT_A_GROUP
 from liegg.discovery.group.candidate import Candidate
 from liegg.discovery.group.judge import BESIDE_EXACT, Findings
 from liegg.discovery.group.setting import ANOTHER_SAMPLE, Setting
+from liegg.discovery.group.slot_probes import probed_permutations
 from liegg.results.group_symmetries import GroupElement
 
 Order = tuple[int, ...]
@@ -148,10 +149,10 @@ class _SlotSearch:
         further: dict[Order, str] = {}
         for order, source in _further(n, components):
             further.setdefault(order, source)
-        promising = dict(itertools.islice(self.screened(further).items(), MOST_BLOCKS))
-        needed = _needed(n, self.generators, promising)
-        if not all(map(self.holds, self.judge(needed))):
-            self.judge({o: source for o, source in promising.items() if o not in needed})
+        if n > FEW_SLOTS and len(components) > 1:
+            for order, source in probed_permutations(self.findings.setting, self.space, components):
+                further.setdefault(order, source)
+        self.judge_new(self.screened(further))
         if not self.generators and not self.rejected and not self.nearly:
             self.judge({swap(n, 0, 1): SWAP})
 
@@ -183,6 +184,19 @@ class _SlotSearch:
             else:
                 (self.nearly if element.counted else self.rejected).append(element)
         return judged
+
+    def judge_new(self, orders: dict[Order, str]) -> None:
+        """Judge one permutation after the other, but those that the ones that hold already generate."""
+        group = permutation_group(self.generators, self.space.side)
+        left = MOST_BLOCKS
+        for order, source in orders.items():
+            if order in group:
+                continue
+            if all(map(self.holds, self.judge({order: source}))):
+                group = permutation_group(self.generators, self.space.side)
+            left -= 1
+            if not left:
+                return
 
     def component(self, first: int, near: list[int], generator: torch.Generator) -> list[int]:
         """Slots that can be exchanged with the first one.
@@ -255,17 +269,6 @@ def _further(n: int, components: list[list[int]]) -> Iterator[tuple[Order, str]]
     for order, source in (*_cycles_and_blocks(n, components), *_other_permutations(n)):
         if any(number[order[i]] != number[i] for i in range(n)):
             yield order, source
-
-
-def _needed(n: int, known: Sequence[Order], orders: dict[Order, str]) -> dict[Order, str]:
-    """The permutations that those before them do not generate."""
-    needed: dict[Order, str] = {}
-    group = permutation_group(known, n)
-    for order, source in orders.items():
-        if order not in group:
-            needed[order] = source
-            group = permutation_group([*known, *needed], n)
-    return needed
 
 
 def _cycles_and_blocks(n: int, components: list[list[int]]) -> Iterator[tuple[Order, str]]:

@@ -12,6 +12,7 @@ from liegg._utils.errors import LieggError
 from liegg.actions.finite.vectors import VectorSpace
 from liegg.algebra.finite.compact import roots
 from liegg.algebra.finite.components import sign_changes, sign_patterns
+from liegg.algebra.finite.outer import outer_elements
 from liegg.algebra.forms.commutant import invariant_subspaces
 from liegg.algebra.forms.forms import preserved_forms
 from liegg.algebra.subspace import linear_part, orthonormal
@@ -143,10 +144,11 @@ def spectral_starts(moments: Moments) -> Starts:
 def algebra_starts(
     algebra: Float[Tensor, "d n n"], moments: Moments, *, uncertainty: float = 0.0
 ) -> Starts:
-    """±1 on each invariant part of an algebra, and reflections of the quadratic forms it preserves.
+    """±1 on each invariant part of an algebra, reflections of the quadratic forms it preserves, and outer automorphisms.
 
     A matrix that commutes with an irreducible part is a multiple of 1 there (Schur). Reflections of a preserved form represent the
-    outer automorphism of so(p, q); on a form of both signs there is one for each sign.
+    outer automorphism of so(p, q); on a form of both signs there is one for each sign. Others are reflections of one part, complex
+    conjugations and exchanges of isomorphic parts.
 
     Args:
         algebra: generators.
@@ -166,6 +168,8 @@ def algebra_starts(
         inside = root @ form @ root
         if float(torch.linalg.cond(inside)) < 1e6:
             starts += _axis_signs("reflection of a form", moments, inside)
+    identity = torch.eye(algebra.shape[1], dtype=torch.float64)
+    starts += outer_elements(algebra, parts, [identity, moments.moment], uncertainty=uncertainty)
     return _distinct(starts)
 
 
