@@ -27,6 +27,7 @@ from liegg.inputs.model import Model
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import Part
 from liegg.inputs.probed import in_dtype_of, probed
+from liegg.inputs.spot_check import check_samples
 from liegg.polarization.output_fit import fitted_output_action
 
 LARGEST_TURN, LARGEST_OTHER = math.pi, 0.5
@@ -219,6 +220,7 @@ def question(case: Case) -> Iterator[Question]:
         dtype = function.dtype
         function = probed(function, x, request.part)
         x = in_dtype_of(x, function, dtype)
+        check_samples(function, x)
         own = fitted_output_action(own, inputs.action, function)
         h = inputs.action.as_coefficients(group.generators, "group").to(torch.float64)
         y = function(x).detach()
