@@ -14,6 +14,7 @@ from torch import Tensor
 from liegg._utils.arguments import checked
 from liegg._utils.checks import check_seed
 from liegg._utils.errors import ArgumentError
+from liegg._utils.one_at_a_time import one_at_a_time
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.analyse import reading
@@ -135,6 +136,7 @@ class Question:
 
 
 @checked()
+@one_at_a_time
 def equivariance_error(
     model: Any,
     batch: Data,
