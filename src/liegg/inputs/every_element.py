@@ -29,7 +29,7 @@ def every_element(data: Any) -> Iterator[Any]:
     """
     length = _length(data)
     if isinstance(data, list | tuple) or is_map_style(data):
-        for place in range(len(data)):  # pyright: ignore[reportArgumentType]
+        for place in range(len(data)):
             try:
                 element = data[place]
             except (LieggError, torch.OutOfMemoryError):
