@@ -117,24 +117,61 @@ def coverage(found: Results) -> list[str]:
     ]
 
 
-def scale(found: Results) -> list[str]:
-    """Cost on one GPU, as multiples of one forward and backward pass to the gradient of the input."""
-    cost = found["cost"]
-    rows = (
-        ("outputs summed, the paper's reading", "sum", cost["samples"]),
-        ("each of the outputs", "each", cost["samples_each"]),
-    )
+def gpu_cost(found: Results) -> list[str]:
+    """Cost of calls on one GPU, as multiples of one forward and backward pass to the gradient of the input."""
+    networks = [("residual network", one) for one in found["asymptotic"]]
+    networks += [("vision transformer", one) for one in found["transformer"]]
+    rows = [
+        f"| {name}, {reading} | {one['images']:,} | {one[key]:.2f} | {one[f'{key}_no_questions']:.2f} | "
+        + (f"{one[bare]:.2f} |" if (bare := f"{key}_no_intervals") in one else "- |")
+        for name, one in networks
+        for reading, key in (("outputs summed", "sum"), ("each output", "each"))
+        if key in one
+    ]
+    slope = found["per_image"]
     return [
-        "| reading | pictures | bare | with intervals and controls | memory |",
+        "| network and reading | images | complete call | without questions | without questions and intervals |",
+        "|---|---|---|---|---|",
+        *rows,
+        f"| residual network, outputs summed | each further image | {slope['sum']:.2f} | {slope['sum_no_questions']:.2f} | "
+        f"{slope['sum_no_intervals']:.2f} |",
+        "",
+        "Few images, in one batch, outputs summed; medians, and the first call of a process:",
+        "",
+        "| images | plain pass | complete call | without questions and intervals | first call |",
         "|---|---|---|---|---|",
         *[
-            f"| {told} | {count:,} | {cost[name]:.2f} | {cost[f'{name}_controls']:.2f} | {cost[f'{name}_peak_gb']:.0f} GB |"
-            for told, name, count in rows
+            f"| {one['images']} | {_time(one['pass']['median'])} | {_time(one['call']['median'])} | "
+            f"{_time(one['no_intervals']['median'])} | {_time(one['call']['first'])} |"
+            for one in found["fixed"]
+        ],
+    ]
+
+
+def fixed_cost(found: Results) -> list[str]:
+    """Processor time of a call on one core, for fewer and fewer samples; and calls beside busy cores."""
+    busy = found["busy"]
+    return [
+        "| network | samples | plain pass | complete call |",
+        "|---|---|---|---|",
+        *[
+            f"| {one['case']} | {one['samples']:,} | {1000 * one['pass_seconds']:.2f} ms | {_time(one['call_seconds'])} |"
+            for one in found["cpu"]
         ],
         "",
-        f"Beside it: a pass that takes the gradients of the weights too, as in training, {cost['with_weights']:.2f}; one reverse "
+        f"Beside {busy['cores'] - 1} busy cores of {busy['cores']}, a call on all threads takes {busy['ratio']:.2f} times as long as "
+        "on one.",
+    ]
+
+
+def scale(found: Results) -> list[str]:
+    """Other passes on one GPU, as multiples of one forward and backward pass to the gradient of the input."""
+    cost = found["cost"]
+    return [
+        f"A pass that takes the gradients of the weights too, as in training, takes {cost['with_weights']:.2f} plain passes; one reverse "
         f"pass for each of the {cost['outputs']:,} outputs, of which {cost['backward_per_output_measured']} were run, "
-        f"{cost['backward_per_output']:.0f}.",
+        f"{cost['backward_per_output']:.0f}. The analyses take {cost['sum_controls_peak_gb']:.0f} GB (outputs summed) and "
+        f"{cost['each_controls_peak_gb']:.0f} GB (each output) of the memory of the GPU."
     ]
 
 
@@ -183,7 +220,9 @@ SECTIONS: dict[str, tuple[str, Callable[[Results], list[str]]]] = {
     "growth with outputs": ("bench-growth", by_outputs),
     "growth of memory": ("bench-growth", memory),
     "coverage": ("outputs-coverage", coverage),
-    "one GPU": ("bench-scale-cuda", scale),
+    "one GPU": ("bench-gpu-cost", gpu_cost),
+    "other passes on one GPU": ("bench-scale-cuda", scale),
+    "fixed cost": ("bench-fixed-cost", fixed_cost),
     "large spaces": ("bench-candidates-cpu", candidates),
     "large spaces on a GPU": ("bench-candidates-cuda", candidates),
     "layers": ("bench-layers", layers),

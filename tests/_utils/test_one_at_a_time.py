@@ -44,6 +44,11 @@ def test_eight_threads_get_the_answers_of_one():
     assert Counter(outcome for _, outcome, _ in found) == {Outcome.ANSWERED: 24}
 
 
+def test_assertions_in_eight_threads_leave_the_process_as_it_was():
+    found = hammer(threads=8, calls=2, questions=("assertion", "error", "laws", "attention"))
+    assert Counter(outcome for _, outcome, _ in found) == {Outcome.ANSWERED: 16}
+
+
 def test_a_wrong_answer_in_a_thread_is_seen():
     decided, numbers = answer("vjp", 0)
     assert judged("vjp", 0, (decided, numbers)) == (Outcome.ANSWERED, "")
@@ -58,6 +63,24 @@ def test_inside_vmap_is_a_clear_error():
 
     with pytest.raises(ArgumentError, match=r"cannot run inside torch\.func\.vmap"):
         torch.func.vmap(analysed)(torch.zeros(2))
+
+
+@pytest.mark.parametrize("call", [liegg.identify, lambda x: liegg.testing.assert_same_span(x, x)])
+def test_what_reads_numbers_is_refused_inside_vmap(call):
+    with pytest.raises(ArgumentError, match=r"cannot run inside torch\.func\.vmap"):
+        torch.func.vmap(call)(normal(2, 3, 3, 3))
+
+
+def test_what_needs_no_lock_does_not_wait():
+    done = threading.Event()
+
+    def work() -> None:
+        liegg.identify(liegg.so(3))
+        done.set()
+
+    with module._LOCK:
+        threading.Thread(target=work).start()
+        assert done.wait(20)
 
 
 def _locked_in_child(queue) -> None:

@@ -100,6 +100,26 @@ def test_discover_refuses_before_it_reads(monkeypatch, bottom):
     )
 
 
+def test_candidates_that_never_fit_are_refused_before_the_model_is_called():
+    """10¹⁰ candidates need 10²⁰ numbers; the model is not to blame."""
+
+    def model(x):
+        raise AssertionError("called")
+
+    with pytest.raises(ArgumentError, match="10000000000 candidates: "):
+        liegg.discover(model, torch.ones(3, 100_000), liegg.Linear(100_000))
+
+
+@pytest.mark.parametrize("bottom", [None, 20])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("rows", [1, 10])
+def test_no_model_needs_less_than_the_least(bottom, dtype, rows):
+    action = liegg.Linear(30)
+    for controls in (True, False):
+        need = expected(action, dtype=dtype, rows=rows, controls=controls, bottom=bottom)
+        assert memory.least(action, bottom).peak <= need.peak
+
+
 def test_a_device_that_does_not_say_is_not_asked():
     assert free_bytes(torch.device("meta")) is None
     check(estimate(100), device="meta")

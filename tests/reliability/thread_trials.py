@@ -2,7 +2,7 @@
 
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -54,8 +54,11 @@ SHARED, NETWORK, ATTENTION = Norm().train(), mlp(3, 8, 2), Attention().train()
 OWN = [mlp(3, 4 + number, 2) for number in range(THREADS)]
 """A model for each thread. They are made here: making one draws from the generators that liegg seeds."""
 
-QUESTIONS = ("jvp", "vjp", "autograd", "module", "attention", "verify", "layers", "own model")
-"""All routes, modules in training mode, layers, verification, and a model that no other thread has."""
+QUESTIONS = (
+    *("jvp", "vjp", "autograd", "module", "attention", "verify", "layers", "own model"),
+    *("assertion", "error", "laws"),
+)
+"""All routes, modules in training mode, layers, verification, a model that no other thread has, and the public assertions."""
 
 
 def square(x: Tensor) -> Tensor:
@@ -80,6 +83,14 @@ def answer(question: str, number: int) -> tuple[Any, Tensor]:
         layers = liegg.discover_layers(NETWORK, X[:40], action)
         found = [layer.invariance for layer in layers]
         return [sym.nullity for sym in found], torch.cat([sym.defects for sym in found])
+    if question == "assertion":
+        sym = liegg.testing.assert_equivariant(lambda x: x * square(x), X, liegg.so(3))
+        return sym.nullity, sym.defects
+    if question == "error":
+        return None, torch.tensor([liegg.testing.equivariance_error(NETWORK, X, "so(3)")])
+    if question == "laws":
+        liegg.testing.assert_is_action(action, X)
+        return None, torch.zeros(1)
     models = {"module": SHARED, "attention": ATTENTION, "own model": OWN[number]}
     route = question if question in ("jvp", "vjp", "autograd") else "jvp"
     run = liegg.Run(route=route)
@@ -106,14 +117,17 @@ def judged(question: str, number: int, expected: tuple[Any, Tensor]) -> tuple[Ou
     )
 
 
-def hammer(threads: int, calls: int) -> list[tuple[str, Outcome, str]]:
+def hammer(
+    threads: int, calls: int, questions: Sequence[str] = QUESTIONS
+) -> list[tuple[str, Outcome, str]]:
     """What came of every call of many threads at once; one more if the process is not as it was.
 
     Args:
         threads: how many.
         calls: of each of them.
+        questions: what they ask in turn.
     """
-    shared = {question: answer(question, 0) for question in QUESTIONS}
+    shared = {question: answer(question, 0) for question in questions}
     expected = {
         number: shared | {"own model": answer("own model", number)} for number in range(threads)
     }
@@ -121,7 +135,7 @@ def hammer(threads: int, calls: int) -> list[tuple[str, Outcome, str]]:
 
     def work(number: int) -> None:
         for call in range(calls):
-            question = QUESTIONS[(number + call) % len(QUESTIONS)]
+            question = questions[(number + call) % len(questions)]
             outcome = judged(question, number, expected[number][question])
             found.append((f"{question}, call {call} of thread {number}", *outcome))
 

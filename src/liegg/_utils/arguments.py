@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
+from liegg._utils.readable import check_readable
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -132,6 +133,7 @@ class _Signature:
             if kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
                 continue
             value = bound.arguments[name]
+            check_readable(name, value)
             try:
                 bound.arguments[name] = convert(value, hint)
             except MismatchError as error:
@@ -159,6 +161,8 @@ def shown(value: Any) -> str:
     >>> shown("a" * 100), shown(torch.zeros(2, 3)), shown([1, 2])
     ("'aaaaaaaaaaaa...aaaaaaaaaaaaa'", 'a tensor of shape (2, 3)', '[1, 2]')
     """
+    if isinstance(value, Tensor) and value.is_nested:
+        return "a nested tensor"
     if isinstance(value, Tensor | np.ndarray) and value.ndim:
         kind = "a tensor" if isinstance(value, Tensor) else "an array"
         return f"{kind} of shape {tuple(value.shape)}"

@@ -33,12 +33,27 @@ def one_at_a_time(function: Callable[Parameters, Result]) -> Callable[Parameters
     @wraps(function)
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         with _LOCK:
-            if _functorch.maybe_current_level() is not None:
-                raise ArgumentError(
-                    f"{function.__name__}() cannot run inside torch.func.vmap, grad or jvp: it takes "
-                    "derivatives itself. Call it outside, once for each model."
-                )
-            return function(*args, **kwargs)
+            return plain(*args, **kwargs)
+
+    plain = outside_transformations(function)
+    return call
+
+
+def outside_transformations(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """Decorate a function that reads numbers, which the tensors inside a transformation of torch.func do not show.
+
+    Raises:
+        ArgumentError: the function is called inside a transformation of torch.func, such as `vmap`.
+    """
+
+    @wraps(function)
+    def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        if _functorch.maybe_current_level() is not None:
+            raise ArgumentError(
+                f"{function.__name__}() cannot run inside torch.func.vmap, grad or jvp. Call it outside, once for each "
+                "input."
+            )
+        return function(*args, **kwargs)
 
     return call
 

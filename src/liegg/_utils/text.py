@@ -17,6 +17,19 @@ def printable(text: str) -> str:
     )
 
 
+CONTROLS = {n: f"\\u{n:04x}" for n in (*range(32), *range(127, 160)) if chr(n) not in "\n\t"}
+"""Control characters but line breaks and tabs, and how they are shown; inside JSON they stay what they are."""
+
+
+def without_controls(text: str) -> str:
+    r"""The same for a page, in which spaces of all kinds and other signs that are no controls stay.
+
+    >>> without_controls("a\x1b[31mb\xa0c")
+    'a\\u001b[31mb\xa0c'
+    """
+    return text.translate(CONTROLS)
+
+
 def percent_digits(share: float) -> str:
     """A share in per cent with the digits that matter, without the sign; less than all is never written as 100.
 

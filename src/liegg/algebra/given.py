@@ -11,6 +11,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import svd
+from liegg._utils.readable import check_readable
 from liegg.algebra.closure import Closure
 from liegg.algebra.subspace import checked_generators, checked_uncertainty
 
@@ -189,6 +190,7 @@ def stated_error(uncertainty: Any, count: int) -> float | None:
     """Root mean square of the stated uncertainty; None where it is to be estimated."""
     if uncertainty is None:
         return None
+    check_readable("uncertainty", uncertainty)
     try:
         errors = torch.as_tensor(uncertainty, dtype=torch.float64)
     except (TypeError, ValueError, RuntimeError):

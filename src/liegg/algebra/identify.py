@@ -19,6 +19,7 @@ from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.one_at_a_time import outside_transformations
 from liegg.algebra.bracket import structure_constants
 from liegg.algebra.closure import ROUNDING_RESIDUAL, Closure, closure, generated, nearest_closed
 from liegg.algebra.explanations import closure_reason, fit_reason, form_reasons, open_reason, rivals
@@ -69,6 +70,7 @@ its sixth power and more."""
 
 
 @checked()
+@outside_transformations
 def identify(
     generators: Tensor | Iterable[Any],
     *,

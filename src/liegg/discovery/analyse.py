@@ -303,6 +303,8 @@ def _planned(function: Model, first: Tensor, request: Request, *, intervals: boo
         ArgumentError: there is less memory than the candidates need.
     """
     action, output_action = request.action, request.output_action
+    # Before the model is called, which would fail for another reason.
+    memory.check(memory.least(action, request.run.bottom), device=first.device)
     with full_precision_products():
         dtype = function.dtype
         function = probed(

@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.utils.data import Dataset, IterableDataset
 
 from liegg._utils.checks import first_nonfinite
 from liegg._utils.errors import (
@@ -32,12 +31,6 @@ def check_reiterable(data: Any) -> None:
             "here would use it up. Pass list(data), a tensor, a Dataset, a DataLoader, or an "
             "object whose __iter__ starts again."
         )
-
-
-def is_map_style(data: Any) -> bool:
-    """Whether data is a Dataset whose samples can be indexed."""
-    mapped = isinstance(data, Dataset) and not isinstance(data, IterableDataset)
-    return mapped and hasattr(data, "__len__")
 
 
 def no_samples(data: Any) -> EmptyDataError:

@@ -12,7 +12,8 @@ from torch import Tensor
 from torch.utils.data import Dataset, Subset, default_collate
 
 from liegg._utils.errors import DataError, LieggError, one_line
-from liegg.inputs.checked_batch import inputs_of, is_map_style, ragged, tree_data
+from liegg.inputs.checked_batch import inputs_of, ragged, tree_data
+from liegg.inputs.every_element import every_element, is_map_style
 from liegg.inputs.structure.packed import Packed
 from liegg.inputs.structure.tree import is_tree
 
@@ -59,7 +60,8 @@ def pieces_of(source: Any, size: int | None, device: torch.device | None) -> Ite
     """Batches as the source gives them, before any check."""
     numbers = numbers_per_sample(source)
     if numbers is None:
-        return _stacked(source, size, device) if isinstance(source, Dataset) else source
+        dataset = isinstance(source, Dataset)
+        return _stacked(source, size, device) if dataset else every_element(source)
     step = size or batch_size_for(numbers, device)
     starts = range(0, len(source), step)
     if isinstance(source, Packed):
@@ -85,10 +87,7 @@ def read_pieces(pieces: Iterable[Any]) -> Iterator[Any]:
 
 def _stacked(dataset: Dataset[Any], size: int | None, device: torch.device | None) -> Iterator[Any]:
     """Batches of a Dataset's inputs; labels are ignored."""
-    count = len(dataset) if is_indexed(dataset) else None  # pyright: ignore[reportArgumentType]
-    samples = map(
-        inputs_of, iter(dataset) if count is None else map(dataset.__getitem__, range(count))
-    )
+    samples = map(inputs_of, every_element(dataset))
     begin = list(islice(samples, 1))
     if begin and is_tree(begin[0]):
         raise tree_data(begin[0], "sample 0 of the Dataset")

@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg.inputs.checked_batch import is_map_style
+from liegg.inputs.every_element import is_map_style
 from liegg.inputs.model import Model
 from liegg.inputs.output_field import OBVIOUS
 from liegg.inputs.target import Target, is_normalised

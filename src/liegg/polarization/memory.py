@@ -109,6 +109,20 @@ def expected(
     )
 
 
+def least(action: Action, bottom: int | None = None) -> Memory:
+    """Memory that `liegg.discover` needs at least, whatever the model is: known before the model is called.
+
+    Args:
+        action: the candidate generators.
+        bottom: as for `discover`.
+    """
+    ways = [
+        expected(action, dtype=dtype, controls=False, bottom=bottom)
+        for dtype in (torch.float32, torch.float64)
+    ]
+    return min(ways, key=lambda way: way.peak)
+
+
 def estimate(
     columns: int,
     *,

@@ -14,9 +14,9 @@ from liegg._utils.errors import DeviceMemoryError
 from liegg._utils.precision import coarsest
 from liegg._utils.threads import SMALL_PRODUCTS, one_if, threads
 from liegg.actions import Action
+from liegg.inputs import spot_check
 from liegg.inputs.batches import affordable
 from liegg.inputs.model import Model
-from liegg.inputs.spot_check import SpotCheck
 from liegg.polarization import displacement, gram, sample_blocks, sample_sketch
 from liegg.polarization import state as pass_state
 from liegg.polarization.diagnostics import Diagnostics, diagnose, init_sums, update_sums
@@ -184,23 +184,22 @@ def update(
 
     Raises:
         NonFiniteError: a derivative is not finite; the message names the sample.
-        RandomModelError: two calls differ; only batches 1, 2, 4, 8, ... are checked.
+        RandomModelError: two calls of a sample differ, of those that `spot_check` calls again.
         BatchMixingError: a sample's output depends on the others; as above.
         ArgumentError: the groups do not fit the samples.
         DeviceMemoryError: not even one sample fits into device memory.
     """
-    check, workspace, end = DeferredCheck(), Workspace(plan.action), start
-    spot_check = SpotCheck(plan.model)
+    check, workspace, end, pieces = DeferredCheck(), Workspace(plan.action), start, 0
 
     def prepare(x: Tensor, number: int) -> Callable[[], None]:
         batch = _read_batch(plan, x, number, workspace)
         sums, add_rows = _batch_sums(plan, state, batch, workspace)
-        passed, look_closer = _checks(spot_check, batch)
+        passed, look_closer = _checks(plan.model, batch, pieces)
 
         def commit() -> None:
-            nonlocal state
+            nonlocal state, pieces
             check.submit(passed, look_closer)
-            spot_check.pieces += 1
+            pieces += 1
             with threads(one_if(batch.rows.numel() * plan.columns <= SMALL_PRODUCTS)):
                 state = sums._replace(rows=add_rows(state.rows))
 
@@ -256,17 +255,17 @@ def _read_batch(plan: PassPlan, x: Tensor, first: int, workspace: Workspace) -> 
     return _Batch(x, first, hashes, rows, y)
 
 
-def _checks(spot_check: SpotCheck, batch: _Batch) -> tuple[Bool[Tensor, ""], Callable[[], None]]:
-    """Whether rows and outputs are as they should be, on the device; and what raises if not."""
+def _checks(
+    model: Model, batch: _Batch, number: int
+) -> tuple[Bool[Tensor, ""], Callable[[], None]]:
+    """Whether rows and outputs of a piece are as they should be, on the device; and what raises if not."""
     x, first, _, rows, y = batch
-    passed, due = torch.isfinite(rows.sum() + y.sum()), spot_check.due(first)
-    if due:
-        passed = passed & spot_check.agrees(x, y, first)
+    again = spot_check.of_piece(model, x, first, number)
+    passed = torch.isfinite(rows.sum() + y.sum()) & again.agrees(x, y)
 
     def look_closer() -> None:
-        check_finite(rows, y, first, spot_check.model.name)
-        if due:
-            spot_check.confirm(x, first)
+        check_finite(rows, y, first, model.name)
+        again.confirm(x, first)
 
     return passed, look_closer
 

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg._utils.errors import ArgumentError
+from liegg._utils.errors import ArgumentError, one_line
 from liegg._utils.forward_mode import jvp
 from liegg._utils.linalg import symmetric_eigen
 from liegg.actions import Action
@@ -295,14 +295,20 @@ def as_test_functions(functions: Any, x: Float[Tensor, "b ..."]) -> TestFunction
     """
     if isinstance(functions, TestFunctions):
         return functions
-    if functions == "monomials":
+    if isinstance(functions, str) and functions == "monomials":
         return monomials(x, MONOMIAL_DEGREE)
     if not callable(functions):
         raise ArgumentError(
             f"functions={functions!r}: expected their number, 'monomials', or a differentiable callable on batches."
         )
     function: Callable[[Tensor], Any] = functions
-    values = function(x[:2])
+    try:
+        values = function(x[:2])
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ArgumentError(
+            f"functions failed on a batch of shape {tuple(x[:2].shape)} ({one_line(error)}); expected a differentiable "
+            "callable on batches."
+        ) from error
     if not isinstance(values, Tensor) or values.ndim < 1 or len(values) != len(x[:2]):
         raise ArgumentError(
             "functions must return a tensor with one row of values per sample, such as the features of a network."

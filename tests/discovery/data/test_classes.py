@@ -45,3 +45,9 @@ def test_labels_must_match_the_samples() -> None:
             liegg.discover_data(
                 data_set("cube", 200), liegg.Linear(3), functions=16, labels=torch.zeros(count)
             )
+
+
+@pytest.mark.parametrize("labels", [["a", None], [[1.0], [1.0, 2.0]], [object(), object()]])
+def test_labels_that_cannot_be_compared_are_refused(labels):
+    with pytest.raises(ArgumentError, match="cannot be compared"):
+        as_classes(labels)

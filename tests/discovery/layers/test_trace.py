@@ -73,6 +73,23 @@ def test_problems():
         assert message in problem if message else not problem
 
 
+def test_what_only_some_samples_show_is_found():
+    """Three samples show none of it; a few in 500 do."""
+    x = normal(500, 3)
+    rare = (x[:, :1] > 2.2).to(x)
+    assert 1 <= int(rare.sum()) <= 20
+    above = lambda x: (x[:, :1] > 2.2).to(x)  # noqa: E731
+    for function, kind in [
+        (lambda x: x - x.mean(0) if len(x) > 64 else x, "mixing"),
+        (lambda x: x + above(x) * x.mean(), "mixing"),
+        (lambda x: x + above(x) * 0.01 * torch.rand((), dtype=x.dtype), "random"),
+        (lambda x: x + above(x), "neither"),
+    ]:
+        call = calls(Apply(function), x)["output"]
+        assert ("for a sample changes by" in call.problem) is (kind == "mixing")
+        assert (call.random > 0) is (kind == "random")
+
+
 def test_a_lone_sample_does_not_hide_its_axis():
     found = calls(Apply(lambda x: x.sum(1), Apply(lambda x: x.T.clone())), normal(1, 3))
     assert "its first axis is not that of the samples" in found["inner"].problem

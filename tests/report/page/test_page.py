@@ -34,9 +34,7 @@ SECTIONS = [
     "rerun",
     "words",
 ]
-HOSTILE = (
-    "</script><script>alert(1)</script><img src=x onerror=alert(2)>\u2028\"'&amp;{{ 7 * 7 }}<!--"
-)
+HOSTILE = "\x1b[31m\x7f</script><script>alert(1)</script><img src=x onerror=alert(2)>\u2028\"'&amp;{{ 7 * 7 }}<!--"
 
 
 class Page(HTMLParser):
@@ -330,6 +328,8 @@ def test_hostile_names_stay_text(network, asymmetric):
     assert content.all("img") == []
     assert not [key for _, have in content.elements for key in have if key.startswith("on")]
     assert content.text.count("<script>alert(1)</script>") >= 8
+    assert content.text.count(r"\u001b[31m\u007f</script>") >= 8
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", content.text)
     assert "49" not in re.findall(r"&amp;(.{0,12})<!--", content.text)
     assert {"stage", "motions", "curves"} == content.data.keys()
 

@@ -17,6 +17,7 @@ from liegg.discovery.verification.evaluating import evaluating
 from liegg.inputs.batches import Batches, as_batches
 from liegg.inputs.part import Part, part_of
 from liegg.inputs.probed import in_dtype_of, probed
+from liegg.inputs.spot_check import check_samples
 from liegg.results.answers import Answers
 from liegg.results.symmetries import Symmetries
 
@@ -85,6 +86,7 @@ def _with_model(
         dtype = function.dtype
         function = probed(function, first, part, finite=sym.settings["route"] == "finite")
         x, first = (in_dtype_of(one, function, dtype) for one in (x, first))
+        check_samples(function, first)
         task = sym.settings.get("task", "auto")
         asked = Asked(motions, moves, task, part.output, data)
         found = answer_all(function, x, first, sym, asked)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError, BatchMixingError, LieggError, RandomModelError
+from liegg._utils.one_at_a_time import one_at_a_time, outside_transformations
 from liegg._utils.unwrap_compiled import original
 from liegg.actions import Action, Affine, Linear
 from liegg.algebra.subspace import orthonormal, principal_angles
@@ -62,6 +63,7 @@ def assert_invariant(  # noqa: D418
 
 
 @checked()
+@one_at_a_time
 def assert_invariant(
     model: Any,
     data: Data,
@@ -120,6 +122,7 @@ def assert_invariant(
 
 
 @checked()
+@one_at_a_time
 def assert_equivariant(
     model: Any,
     data: Data,
@@ -170,6 +173,7 @@ def assert_equivariant(
 
 
 @checked()
+@outside_transformations
 def assert_same_span(
     one: Float[Tensor, "d n n"], other: Float[Tensor, "e n n"], *, tolerance: float = 1e-6
 ) -> None:

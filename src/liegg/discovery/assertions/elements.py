@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
+from liegg._utils.readable import check_readable
 from liegg.actions import Action, Linear
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.discovery.group.element_effects import element_effects
@@ -42,8 +43,11 @@ def assert_elements(
         raise ArgumentError(
             "elements= does not take structured samples; pass tensors and an action such as liegg.Linear(3, copies=4)."
         )
+    check_readable("elements", elements)
     if isinstance(elements, np.ndarray) and elements.ndim >= 2:
         elements = torch.from_numpy(elements)
+    if isinstance(elements, Tensor) and not bool(torch.isfinite(elements).all()):
+        raise ArgumentError("elements hold NaN or infinity; expected matrices of finite numbers.")
     action = action or _default_action(elements, copies)
     measured = element_effects(model, data, elements, action, output=output)
     allowed = default_tolerance(measured.unit) if tolerance is None else tolerance

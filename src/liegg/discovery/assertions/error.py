@@ -14,6 +14,7 @@ from torch import Tensor
 from liegg._utils.arguments import checked
 from liegg._utils.checks import check_seed
 from liegg._utils.errors import ArgumentError
+from liegg._utils.one_at_a_time import one_at_a_time
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.analyse import reading
@@ -27,6 +28,7 @@ from liegg.inputs.model import Model
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import Part
 from liegg.inputs.probed import in_dtype_of, probed
+from liegg.inputs.spot_check import check_samples
 from liegg.polarization.output_fit import fitted_output_action
 
 LARGEST_TURN, LARGEST_OTHER = math.pi, 0.5
@@ -134,6 +136,7 @@ class Question:
 
 
 @checked()
+@one_at_a_time
 def equivariance_error(
     model: Any,
     batch: Data,
@@ -219,6 +222,7 @@ def question(case: Case) -> Iterator[Question]:
         dtype = function.dtype
         function = probed(function, x, request.part)
         x = in_dtype_of(x, function, dtype)
+        check_samples(function, x)
         own = fitted_output_action(own, inputs.action, function)
         h = inputs.action.as_coefficients(group.generators, "group").to(torch.float64)
         y = function(x).detach()

@@ -8,12 +8,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
+from liegg._utils.checks import check_seed
 from liegg._utils.forward_mode import jvp
+from liegg._utils.one_at_a_time import one_at_a_time
 from liegg.actions import Action, MatrixAction
 
 
+@checked()
+@one_at_a_time
 def assert_is_action(
-    action: Action, x: Float[Tensor, "b ..."], *, tolerance: float = 1e-6, seed: int = 0
+    action: Any, x: Float[Tensor, "b ..."], *, tolerance: float = 1e-6, seed: int = 0
 ) -> None:
     """Fail unless an action is complete and obeys its laws.
 
@@ -28,7 +33,9 @@ def assert_is_action(
 
     Raises:
         AssertionError: the message names what is missing, or the law that fails and by how much.
+        ArgumentError: the samples are not a tensor of real numbers.
     """
+    check_seed(seed)
     _assert_complete(action, x)
     b, g = len(x), action.size
     generator = torch.Generator().manual_seed(seed)

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from liegg._utils.errors import ArgumentError
+from liegg._utils.errors import ArgumentError, one_line
 
 MOST_CLASSES, BINS = 16, 4
 """Different labels, at most, and classes of equal size into which numbers are sorted."""
@@ -58,12 +58,17 @@ def as_classes(labels: Sequence[Any] | Tensor | np.ndarray | None) -> Classes:
     """The user's labels: a few different ones, or numbers, which are sorted into classes of equal size."""
     if labels is None:
         return Classes()
-    values = np.asarray(labels.detach().cpu() if isinstance(labels, Tensor) else labels)
+    try:
+        values = np.asarray(labels.detach().cpu() if isinstance(labels, Tensor) else labels)
+        different, numbers = np.unique(values, return_inverse=True)
+    except (TypeError, ValueError) as error:
+        raise ArgumentError(
+            f"labels cannot be compared ({one_line(error)}); expected numbers or texts, one per sample."
+        ) from error
     if values.ndim != 1 or not len(values):
         raise ArgumentError(f"labels has the shape {values.shape}; expected one label per sample.")
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise ArgumentError("labels holds numbers that are not finite.")
-    different, numbers = np.unique(values, return_inverse=True)
     if len(different) <= MOST_CLASSES:
         return Classes(len(different), torch.from_numpy(numbers.reshape(-1)))
     if values.dtype.kind != "f":

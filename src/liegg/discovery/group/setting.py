@@ -22,6 +22,7 @@ from liegg.inputs.batches import Batches, Data, as_batches
 from liegg.inputs.model import Model, with_input_dtype
 from liegg.inputs.part import Part
 from liegg.inputs.probed import in_dtype_of, probed
+from liegg.inputs.spot_check import check_samples
 from liegg.polarization.output_fit import check_output_action
 from liegg.results.symmetries import Symmetries
 
@@ -245,6 +246,7 @@ def read(
         )
     model = probed(function, own, part)
     own, other = (in_dtype_of(x, model, function.dtype) for x in (own, other))
+    check_samples(model, own, first=None)
     if output_action is not None:
         check_output_action(output_action, model)
     search = Question(model, action, output_action, own, classes=classes)

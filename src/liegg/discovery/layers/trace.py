@@ -4,17 +4,21 @@ import math
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.device import call_within_memory
 from liegg._utils.errors import ArgumentError, LieggError, ModelError, one_line
 from liegg._utils.precision import coarsest, record_dtypes
 from liegg.discovery.layers.hooks import Network, Passage, hooked, kind_of, per_sample, pick_tensor
+from liegg.inputs.batches import FEWEST_SPACED, SPACED_NUMBERS, affordable
 from liegg.inputs.output_field import Field
-from liegg.inputs.probe import PROBE_SAMPLES
+from liegg.inputs.probe import LARGEST_CHANGE, MIXING_UNITS, PROBE_SAMPLES, RANDOM_UNITS
+from liegg.inputs.spot_check import LENIENCE, MOST_THOROUGH
 
 
 class Call(NamedTuple):
@@ -66,7 +70,7 @@ def trace(
         ModelError: the network fails.
         ArgumentError: a selected entry of an output does not exist.
     """
-    count = PROBE_SAMPLES if len(x) > 1 else 2  # a single sample is used twice
+    batch, count = x, PROBE_SAMPLES if len(x) > 1 else 2  # a single sample is used twice
     x = x[torch.linspace(0, len(x) - 1, count).long().to(x.device)]
     (calls, writes), (again, _) = (_record_calls(network, x, pick) for _ in range(2))
     second = {call.name: call for call in again}
@@ -79,12 +83,59 @@ def trace(
         random = 0.0
         if call.marks is not None and call.name in second:
             change = _change(call, second[call.name].marks)
-            random = change if change > min(100 * call.eps, 0.1) else 0.0
+            random = change if change > min(RANDOM_UNITS * call.eps, LARGEST_CHANGE) else 0.0
         alone = [single[call.name] for single in singles if call.name in single]
         problem = call.problem or _mixing(call, alone, len(x))
         shape = _sample_shape(call.shape, len(x))
         checked.append(call._replace(shape=shape, random=random, problem=problem))
-    return checked, writes
+    repeated = partial(_checked_in_halves, network, calls=checked, pick=pick)
+    return call_within_memory(repeated, batch), writes
+
+
+def _checked_in_halves(
+    network: Network,
+    x: Float[Tensor, "b ..."],
+    calls: list[Call],
+    pick: Callable[[str, str], Field],
+) -> list[Call]:
+    """The calls, with what is wrong beyond the first samples: many samples are run together and in two random halves."""
+    widest = max((math.prod(call.shape) for call in calls), default=1)
+    most = max(FEWEST_SPACED, SPACED_NUMBERS // max(1, widest))
+    x = x[: min(affordable(x, MOST_THOROUGH), most)]
+    if len(x) <= PROBE_SAMPLES:
+        return calls
+    halves = torch.randperm(len(x), generator=torch.Generator().manual_seed(0)).tensor_split(2)
+    places = torch.cat(halves)
+    try:
+        together = _by_name(network, x, pick)
+        apart = [_by_name(network, x[half.to(x.device)], pick) for half in halves]
+    except ModelError:  # the pass says why
+        return calls
+    checked, again = [], None
+    for call in calls:
+        whole, parts = together.get(call.name), [half.get(call.name) for half in apart]
+        marks = [part.marks for part in parts if part is not None and part.marks is not None]
+        if call.problem or call.random or whole is None or whole.marks is None or len(marks) < 2:
+            checked.append(call)
+            continue
+        ordered = whole._replace(marks=whole.marks[:, places])
+        change = _change(ordered, torch.cat(marks, dim=1))
+        if change > min(LENIENCE * MIXING_UNITS * call.eps, LARGEST_CHANGE):
+            again = again or _by_name(network, x, pick)
+            repeated = _change(whole, again[call.name].marks) if call.name in again else 0.0
+            if repeated > min(LENIENCE * RANDOM_UNITS * call.eps, LARGEST_CHANGE):
+                call = call._replace(random=repeated)
+            else:
+                call = call._replace(problem=_mixes(call.name, change))
+        checked.append(call)
+    return checked
+
+
+def _by_name(
+    network: Network, x: Float[Tensor, "n ..."], pick: Callable[[str, str], Field]
+) -> dict[str, Call]:
+    """The calls of one run by name."""
+    return {call.name: call for call in _record_calls(network, x, pick)[0]}
 
 
 def with_arithmetic(network: Network, x: Float[Tensor, "b ..."]) -> Network:
@@ -141,7 +192,7 @@ def _record_calls(
     with hooked(network.parts, after, lambda *_: inside.append(set())), torch.no_grad():
         try:
             network.root(batch)
-        except LieggError:
+        except (LieggError, torch.OutOfMemoryError):
             raise
         except Exception as error:
             raise ModelError(
@@ -181,12 +232,17 @@ def _mixing(call: Call, alone: list[Call], samples: int) -> str:
     if len(alone) < samples:
         return f"{shape}, but it is not called for every sample alone"
     marks = torch.cat([single.marks for single in alone if single.marks is not None], dim=1)
-    if (change := _change(call, marks)) > min(1000 * call.eps, 0.1):
-        return (
-            f"{output} for a sample changes by {change:.1e} of its size with the other samples of "
-            "a batch"
-        )
+    if (change := _change(call, marks)) > min(MIXING_UNITS * call.eps, LARGEST_CHANGE):
+        return _mixes(call.name, change)
     return ""
+
+
+def _mixes(name: str, change: float) -> str:
+    """What is wrong with an output that depends on the other samples."""
+    return (
+        f"the output of layer {name!r} for a sample changes by {change:.1e} of its size with the other samples of "
+        "a batch"
+    )
 
 
 def _change(call: Call, marks: Float[Tensor, "2 n"] | None) -> float:

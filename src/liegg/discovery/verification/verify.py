@@ -42,6 +42,7 @@ from liegg.inputs.output_field import Field
 from liegg.inputs.part import Part, asked_part, part_of, part_words
 from liegg.inputs.pieces import BATCH_SIZE
 from liegg.inputs.probed import in_dtype_of, probed
+from liegg.inputs.spot_check import check_samples
 from liegg.inputs.target import Target
 from liegg.inputs.task import split_task
 from liegg.polarization.output_fit import fitted_output_action
@@ -260,6 +261,7 @@ def _question(
     most = None if action.structure is None else _per_call(inputs.data, known)
     function = probed(function, x[:most], part, finite=finite)
     x = in_dtype_of(x, function, dtype)
+    check_samples(function, x[:most])
     output_action = fitted_output_action(output_action, action, function)
     if known is not None and known.settings["outputs"] == "sum":  # the analysis was about the sum
         function = summed(function)

@@ -18,7 +18,8 @@ from liegg._utils.errors import (
     one_line,
 )
 from liegg._utils.forward_mode import differentiable_attention
-from liegg.inputs.checked_batch import check_reiterable, inputs_of, is_map_style, no_samples
+from liegg.inputs.checked_batch import check_reiterable, inputs_of, no_samples
+from liegg.inputs.every_element import every_element, is_map_style
 from liegg.inputs.inner.rest import (
     ACTIVATION,
     INPUT,
@@ -178,9 +179,10 @@ def _batches(data: Any) -> Iterator[Any]:
     if isinstance(data, Tensor | np.ndarray) or is_tree(data) or isinstance(data, tuple):
         yield from _pieces(data)
     elif is_map_style(data):
-        yield from map(_inputs, DataLoader(data, batch_size=SAMPLES_AT_A_TIME))
+        loader = DataLoader(data, batch_size=SAMPLES_AT_A_TIME)
+        yield from map(_inputs, every_element(loader))
     elif isinstance(data, Iterable) and not isinstance(data, str | bytes):
-        yield from map(_inputs, data)
+        yield from map(_inputs, every_element(data))
     else:
         raise DataError(
             f"data is a {type(data).__name__}; expected what the model takes: tensors, a tree of them, or batches."

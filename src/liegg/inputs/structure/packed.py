@@ -8,7 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import DataError, ShapeError
-from liegg.inputs.checked_batch import check_reiterable, is_map_style, no_samples
+from liegg.inputs.checked_batch import check_reiterable, no_samples
+from liegg.inputs.every_element import every_element, is_map_style
 from liegg.inputs.structure.elements import (
     Fit,
     Reader,
@@ -79,7 +80,7 @@ class Packed:
         return self.layout.pack(joined_samples(samples))
 
     def __iter__(self) -> Iterator[Float[Tensor, "b D"]]:
-        for element in self.data:
+        for element in every_element(self.data):
             yield self.layout.pack(self.reader.chunk(element))
 
 
@@ -100,7 +101,7 @@ def first_element(data: Any, paths: Iterable[Any] = ()) -> tuple[Any, bool]:
         raise DataError(
             f"data is a {type(data).__name__}; expected a tree of tensors, a list of samples, a Dataset or a DataLoader."
         )
-    for element in elements_of(data):
+    for element in every_element(data):
         return element, False
     raise no_samples(data)
 
@@ -122,7 +123,7 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
     reader = reader_for(one, moves, complete=complete, clouds=clouds or listed)
     reader = replace(reader, listed=listed)
     first, shapes = reader.chunk(element), {}
-    chunks = [first] if complete else map(reader.chunk, elements_of(data))
+    chunks = [first] if complete else map(reader.chunk, every_element(data))
     for number, one in enumerate(chunks):
         _note_shapes(shapes, one, number)
     tree = reader.tree(element)
@@ -133,11 +134,6 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
         [_leaf(path, values, shapes[path], reader, tree) for path, values in first.items()], points
     )
     return Packed(data, reader, layout, first if complete else None), tree
-
-
-def elements_of(data: Any) -> Iterable[Any]:
-    """The elements of the data, in order."""
-    return map(data.__getitem__, range(len(data))) if _is_indexed(data) else data
 
 
 def _note_shapes(shapes: dict[str, set[tuple[int, ...]]], chunk: Chunk, number: int) -> None:

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from liegg._utils.errors import MissingExtraError
+from liegg._utils.text import without_controls
 from liegg._utils.version import __version__
 
 SCRIPT_ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
@@ -52,9 +53,10 @@ def rendered(
         )
     )
     encoded = Markup(embedded({} if data is None else data))
-    return environment.get_template(template).render(
+    page = environment.get_template(template).render(
         values | {"style": style, "script": script, "data": encoded, "version": __version__}
     )
+    return without_controls(page)
 
 
 def embedded(value: Any) -> str:
