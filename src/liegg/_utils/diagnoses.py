@@ -547,7 +547,7 @@ class Diagnosis(Enum):
     )
     MOTION_FIRST_ORDER = (
         Kind.REASON,
-        "{motion} moves the output by {percent} of what an average motion does",
+        "{motion}, if small, moves the output by {percent} of what an average motion does",
     )
     MOTION_CHANGES_DISTRIBUTION = (
         Kind.REASON,
@@ -577,6 +577,7 @@ class Diagnosis(Enum):
         "(target='classes' or target='values' says it)",
     )
     MOTION_UNDECIDED = (Kind.VERDICT, "undecided by this data")
+    MOTION_NOT_TRIED = (Kind.VERDICT, "undecided, because it was not tried at finite size")
     MOTION_EXACT = (Kind.VERDICT, "exactly {adjective}")
     MOTION_NEARLY = (Kind.VERDICT, "nearly {adjective}")
     MOTION_MILDER = (

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.text import percentage
+from liegg.decision.grades import COUNTED, GRADES
 from liegg.results.json_values import json_values
 
 HOLDS = 0.05
@@ -161,20 +162,31 @@ class Answer:
     of_data: bool = False
 
     @property
+    def has_derivative(self) -> bool:
+        """Whether derivatives tell how much small motions change."""
+        return self.grade in GRADES
+
+    @property
     def holds(self) -> bool | None:
-        """Whether the model is invariant (or equivariant) as far as it was tried; None if undecided."""
-        unmeasured = self.grade == NO_DERIVATIVE and self.finite is None
-        if unmeasured or self.grade in ("trivial", "undecided"):
+        """Whether the model is invariant (or equivariant) as far as it was tried; None if undecided.
+
+        Small changes by small motions add up, large ones may level off: without finite motions a model is only known to be invariant
+        where its derivative vanishes.
+        """
+        if self.grade in ("trivial", "undecided"):
             return None
         if self.finite is not None:
             return self.finite.holds
-        return self.grade in ("exact", "strong", "approximate")
+        if self.of_data:
+            return self.grade in COUNTED
+        return True if self.grade == "exact" else None
 
     @property
     def verdict(self) -> Remark:
         """Invariant or not."""
         if self.holds is None:
-            return Diagnosis.MOTION_UNDECIDED()
+            is_known = self.has_derivative and self.finite is None
+            return (Diagnosis.MOTION_NOT_TRIED if is_known else Diagnosis.MOTION_UNDECIDED)()
         adjective = "equivariant" if self.equivariance else "invariant"
         if self.grade == "exact" and self.holds:
             return Diagnosis.MOTION_EXACT(adjective=adjective)
@@ -226,7 +238,7 @@ class Answer:
 
     def _measured(self) -> tuple[Remark, ...]:
         """What the motion does, in the most telling units that were measured."""
-        if self.holds is None:
+        if self.holds is None and not self.has_derivative:
             return (Diagnosis.MOTION_NAMED(motion=self.name),)
         if self.finite is None:
             if self.of_data:

@@ -77,7 +77,7 @@ def _told(answer: Answer, quantity: str) -> Told | None:
     """The number in the table; None if it was not measured."""
     finite = answer.finite
     if quantity == "derivative":
-        if answer.holds is None or not math.isfinite(answer.defect):
+        if not answer.has_derivative or not math.isfinite(answer.defect):
             return None
         ends = [math.sqrt(max(end, 0.0)) if math.isfinite(end) else None for end in answer.interval]
         return Told(math.sqrt(max(answer.defect, 0.0)), ends[0], ends[1], 1.0)
