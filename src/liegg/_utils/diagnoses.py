@@ -533,6 +533,18 @@ class Diagnosis(Enum):
         "{motion} {size} changes the output by {percent} of its spread, and which output is largest (the prediction, if they are "
         "classes) for {share} of the samples ({low} to {high}); {random}",
     )
+    MOTION_CHANGES_PART = (
+        Kind.REASON,
+        "{motion} {size} changes {part} by {percent} of the spread; {random}",
+    )
+    MOTION_CHANGES_PART_AND_PREDICTIONS = (
+        Kind.REASON,
+        "{motion} {size} changes {part} by {percent} of the spread, and {share} of the predictions ({low} to {high}); {random}",
+    )
+    MOTION_CHANGES_NOTHING_OF = (
+        Kind.REASON,
+        "{motion} {size} does not change {part}, up to rounding; {random}",
+    )
     MOTION_CHANGES_NOTHING = (
         Kind.REASON,
         "{motion} {size} does not change the output, up to rounding; {random}",
@@ -547,7 +559,7 @@ class Diagnosis(Enum):
     )
     MOTION_FIRST_ORDER = (
         Kind.REASON,
-        "{motion}, if small, moves the output by {percent} of what an average motion does",
+        "{motion}, if small, moves {what} by {percent} of what an average motion does",
     )
     MOTION_CHANGES_DISTRIBUTION = (
         Kind.REASON,

@@ -54,7 +54,7 @@ def test_the_standard_questions_cost_a_share_beside_the_first(count):
     assert MOVED_COST * first < 700  # of 13 for each sample of the analysis
     assert FEWEST_MOVED <= moves.samples <= MOST_MOVED
     assert moves.names == tuple(motions)[: len(moves.names)] != ()  # the first ones
-    assert (len(moves.names) == len(motions)) == (count >= 3000)
+    assert (len(moves.names) == len(motions)) == (count >= 10000)
     assert plan_moves(sym, motions, standard=False) == (MOST_MOVED, tuple(motions), THOROUGH)
 
 

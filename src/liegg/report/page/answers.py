@@ -61,7 +61,8 @@ def answers_of(answers: Answers) -> dict[str, Any] | None:
         "scale": [(_across(step, top), percentage(step)) for step in (0.0, top / 2, top)],
         "width": BAR_WIDTH,
         "untrained": any(one.untrained for one in answers),
-        "largest": any(one.largest is not None for one in moved),
+        "largest": _beside(answers) if any(one.largest is not None for one in moved) else "",
+        "part": answers[0].part,
         "samples": max((len(one.each_change) for one in moved), default=0),
         "level": f"{100 * moved[0].level:g}" if quantity == "predictions" else "",
         "within": percentage(HOLDS),
@@ -71,6 +72,11 @@ def answers_of(answers: Answers) -> dict[str, Any] | None:
             if answer.finite is not None and has_sizes(answer.finite)
         ],
     }
+
+
+def _beside(answers: Answers) -> str:
+    """Heading of the share of samples whose largest output changes."""
+    return "predictions changed" if answers[0].part else "largest output changed"
 
 
 def _told(answer: Answer, quantity: str) -> Told | None:
