@@ -7,6 +7,9 @@ from liegg._utils.text import percent_digits, percentage
 from liegg.results.answer import Answer, FiniteChange, Share
 from liegg.results.tables import Column, leading, table_width, with_interval, wrapped
 
+WITH_RADIUS = 120
+"""Columns from which on the table says up to which size the output stays within 5 % of its variance."""
+
 
 class Answers(tuple[Answer, ...]):
     """Answers about named motions; `answers.named("rotation")` is one of them."""
@@ -61,6 +64,10 @@ def _table(answers: Answers, width: int) -> list[str]:
         Column("δ²", [_defect(one) for one in answers], spare=4),
         Column("untrained", [_untrained(one) for one in answers], spare=5),
     ]
+    if width >= WITH_RADIUS:
+        columns.append(
+            Column("output holds up to", [_radius(one.finite) for one in answers], spare=6)
+        )
     return leading(columns, width)
 
 
@@ -71,6 +78,10 @@ def _beside(answer: Answer) -> str:
 
 def _size(finite: FiniteChange | None) -> str:
     return "" if finite is None else finite.size_in_words().removeprefix("by ")
+
+
+def _radius(finite: FiniteChange | None) -> str:
+    return "" if finite is None else finite.size_in_words(finite.radius).removeprefix("by ")
 
 
 def changed_cell(answer: Answer, *, otherwise: str = "") -> str:
