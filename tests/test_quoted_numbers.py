@@ -590,7 +590,8 @@ def foreign_quotes() -> dict[str, list[str]]:
 
 def question_quotes() -> dict[str, list[str]]:
     found = question_tables.tables(RESULTS["questions"])
-    assert found.keys() == {"digits", "photographs", "gravity", "forces", "cost"}
+    parts = {"digits", "photographs", "gravity", "forces", "cost"}
+    assert found.keys() == parts | {"fields of forces"}
     lines = [" ".join(line.split()) for table in found.values() for line in table.splitlines()]
     return {"docs/questions.md": lines}
 
