@@ -1,5 +1,6 @@
 """The tables of docs/questions.md, from results/questions.json."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from liegg._utils.text import percentage
@@ -30,8 +31,32 @@ def tables(stored: dict[str, Any]) -> dict[str, str]:
             "| samples | with defects of the motions | with the standard questions | motions tried | samples moved |",
             "|---|---|---|---|---|",
         ]
-        found["cost"] = "\n".join([*head, *rows])
+        named = [
+            f"Asked by name, with {n} images: {row['named']['1']:.2f} for one motion, {row['named']['4']:.2f} for four."
+            for n, row in stored["cost"].items()
+            if "named" in row
+        ]
+        found["cost"] = "\n".join([*head, *rows, *([""] if named else []), *named])
+    if "words" in stored.get("forces", {}).get("built", {}):
+        found["fields of forces"] = _fields_of_forces(stored["forces"])
     return found
+
+
+def _fields_of_forces(part: dict[str, Any]) -> str:
+    """What was found in both networks, as vector fields of atoms and of forces."""
+    names = ("built", "learned")
+    head = [f"| | {' | '.join(names)} |", "|---|---|---|"]
+    rows = {
+        "found": [part[name]["name"] for name in names],
+        "in words": ["; ".join(part[name]["words"]) or "–" for name in names],
+        "vector fields": [_formulas(part[name]["vector_fields"]) for name in names],
+        "on the forces": [_formulas(part[name]["output_fields"]) for name in names],
+    }
+    return "\n".join([*head, *(f"| {name} | {' | '.join(row)} |" for name, row in rows.items())])
+
+
+def _formulas(texts: Sequence[str]) -> str:
+    return ", ".join(f"`{text}`" for text in texts) or "–"
 
 
 def _gravity(part: dict[str, Any]) -> str:

@@ -239,27 +239,34 @@ def forces(*, quick: bool) -> dict[str, Any]:
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-        action = liegg.Affine(3, copies=4)
         sym = liegg.discover(
             network,
             atoms[: 50 if quick else 500],
-            action,
-            output_action=liegg.Linear(3, copies=4),
+            liegg.Affine(3, copies=4, names=["x", "y", "z"]),
+            output_action=liegg.Linear(3, copies=4, names=["Fx", "Fy", "Fz"]),
             about=["rotation", "translation"],
         )
         found.append(sym)
         rows[name] = {
             "error": float(loss.detach() / target.square().mean()) ** 0.5,
             "name": sym.name,
+            "sentence": str(sym.sentence),
+            "words": list(sym.words),
+            "vector_fields": list(sym.vector_fields()),
+            "output_fields": list(sym.vector_fields(of_output=True)),
+            "latex": sym.latex(),
+            "answers": told(sym.answers),
         }
-        rows[name]["answers"] = told(sym.answers)
     return rows | {"comparison": compared(*found, names=("built", "learned"))}
 
 
 # Cost
 
+NAMED_COUNT, NAMED = 500, {1: ["rotation"], 4: ["rotation", "shift", "scaling", "shear"]}
+"""Samples, and the motions that are asked by name, of which the cost is measured as well."""
 
-def cost(*, quick: bool) -> dict[str, dict[str, float]]:
+
+def cost(*, quick: bool) -> dict[str, dict[str, Any]]:
     """Processor time of a call with the standard questions over that without, and how many samples and motions were moved."""
     torch.manual_seed(0)
     network, data = digit_network().eval(), mnist_sample().images[:, None].float() / 255
@@ -267,7 +274,7 @@ def cost(*, quick: bool) -> dict[str, dict[str, float]]:
     for count in (64,) if quick else (20, 50, 100, 250, 500, 1000, 2500):
         ask = partial(liegg.discover, network, data[:count], liegg.Image("affine"))
         works: dict[str, Any] = {"without": partial(ask, about=()), "with": ask}
-        times = alternating(works, repeats=1 if quick else 15, clock=time.process_time)
+        times = alternating(works, repeats=1 if quick else 7, clock=time.process_time)
         sym = works["without"]()
         begin = time.process_time()
         sym.about(["rotation", "shift", "scaling", "shear"])
@@ -279,6 +286,12 @@ def cost(*, quick: bool) -> dict[str, dict[str, float]]:
             "motions": len(tried),
             "moved": len(tried[0].each_change) if tried else 0,
         }
+        if count == NAMED_COUNT:  # up to 256 samples by every motion
+            asked = {str(n): partial(ask, about=about) for n, about in NAMED.items()}
+            times = alternating(
+                {"without": works["without"], **asked}, repeats=3, clock=time.process_time
+            )
+            rows[str(count)]["named"] = {n: times[n] / times["without"] for n in asked}
     return rows
 
 

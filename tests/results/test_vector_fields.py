@@ -35,6 +35,39 @@ def test_fields_of_an_equivariant_model_and_of_its_output():
     assert sym.to_dict()["vector_fields"] == list(sym.vector_fields())
 
 
+def pair_forces(x):
+    """Forces along the lines between points, which turn with them and do not change when all are shifted."""
+    lines = x[:, :, None] - x[:, None]
+    return (lines * torch.exp(-lines.square().sum(-1, keepdim=True) / 2)).sum(2)
+
+
+def test_a_generator_that_does_not_move_the_output_has_no_terms_there():
+    atoms = normal(150, 12).unflatten(1, (4, 3))
+    sym = liegg.discover(
+        pair_forces, atoms, liegg.Affine(3, copies=4), output_action=liegg.Linear(3, copies=4)
+    )
+    shifts = [i for i, text in enumerate(sym.vector_fields()) if text in ("∂₁", "∂₂", "∂₃")]
+    outputs = sym.vector_fields(of_output=True)
+    assert len(shifts) == 3
+    assert [outputs[i] for i in shifts] == ["0"] * 3
+    assert sorted(len(text.split()) for text in outputs) == [1, 1, 1, 5, 5, 5]
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_small_outputs_of_large_units_are_not_taken_for_errors(unit):
+    """A shift by one unit multiplies exp(x / unit) by exp(1 / unit), however small that is."""
+    sym = liegg.discover(
+        lambda x: torch.exp(x / unit),
+        unit * normal(200, 1),
+        liegg.Affine(1),
+        output_action=liegg.Linear(1),
+    )
+    (output,) = sym.vector_fields(of_output=True)
+    rate, empty = output.split("y₁ ∂y₁")
+    assert not empty
+    assert float(rate or 1) == pytest.approx(1 / unit)
+
+
 def test_an_output_that_turns_the_other_way_has_the_other_sign():
     """f(x, y) = (x, -y): a rotation of the input turns the output back, and twice as fast for the square."""
 

@@ -565,6 +565,18 @@ class Diagnosis(Enum):
         "{motion} {size} changes the output by {percent} of its spread, and which output is largest (the prediction, if they are "
         "classes) for {share} of the samples ({low} to {high}); {random}",
     )
+    MOTION_CHANGES_PART = (
+        Kind.REASON,
+        "{motion} {size} changes {part} by {percent} of the spread; {random}",
+    )
+    MOTION_CHANGES_PART_AND_PREDICTIONS = (
+        Kind.REASON,
+        "{motion} {size} changes {part} by {percent} of the spread, and {share} of the predictions ({low} to {high}); {random}",
+    )
+    MOTION_CHANGES_NOTHING_OF = (
+        Kind.REASON,
+        "{motion} {size} does not change {part}, up to rounding; {random}",
+    )
     MOTION_CHANGES_NOTHING = (
         Kind.REASON,
         "{motion} {size} does not change the output, up to rounding; {random}",
@@ -579,7 +591,7 @@ class Diagnosis(Enum):
     )
     MOTION_FIRST_ORDER = (
         Kind.REASON,
-        "{motion} moves the output by {percent} of what an average motion does",
+        "{motion}, if small, moves {what} by {percent} of what an average motion does",
     )
     MOTION_CHANGES_DISTRIBUTION = (
         Kind.REASON,
@@ -609,6 +621,7 @@ class Diagnosis(Enum):
         "(target='classes' or target='values' says it)",
     )
     MOTION_UNDECIDED = (Kind.VERDICT, "undecided by this data")
+    MOTION_NOT_TRIED = (Kind.VERDICT, "undecided, because it was not tried at finite size")
     MOTION_EXACT = (Kind.VERDICT, "exactly {adjective}")
     MOTION_NEARLY = (Kind.VERDICT, "nearly {adjective}")
     MOTION_MILDER = (

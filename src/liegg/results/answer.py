@@ -9,6 +9,7 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.text import percentage
+from liegg.decision.grades import COUNTED, GRADES
 from liegg.results.json_values import json_values
 
 HOLDS = 0.05
@@ -35,7 +36,9 @@ class Share:
 
 @dataclass(frozen=True, eq=False)
 class LargestOutput:
-    """Which output is largest, where nothing says whether outputs are classes: it would be the prediction.
+    """Which output is largest, beside a question that is about something else.
+
+    The question is about a part of the output, or nothing says whether outputs are classes: the largest one would be the prediction.
 
     Attributes:
         share: share of the samples for which a motion changes it, at the reported size.
@@ -80,8 +83,9 @@ class FiniteChange:
         predictions: `[s, t + 1]`, predicted classes of these samples before the motion and after
             each size of the first generator; None without classes.
         times: `[t]`, the sizes as times of the first generator; None in results that lack them.
-        largest: how often the largest output becomes another one, if outputs may be classes; None if
-            that is decided. `predictions` are then the places of the largest outputs.
+        largest: how often the largest output becomes another one, if the question is about a part of
+            the outputs of a classifier, or if outputs may be classes; else None. `predictions` are then
+            the places of the largest outputs.
     """
 
     sizes: Float[Tensor, " t"]
@@ -145,6 +149,7 @@ class Answer:
         untrained_changed: mean share of predictions that change in them; None without classes.
         equivariance: whether the question is equivariance.
         of_data: whether it is about the distribution of a data set, without any model.
+        part: the part of the output that the question is about, in words; empty for all of it.
     """
 
     name: str
@@ -159,22 +164,34 @@ class Answer:
     untrained_changed: float | None = None
     equivariance: bool = False
     of_data: bool = False
+    part: str = ""
+
+    @property
+    def has_derivative(self) -> bool:
+        """Whether derivatives tell how much small motions change."""
+        return self.grade in GRADES
 
     @property
     def holds(self) -> bool | None:
-        """Whether the model is invariant (or equivariant) as far as it was tried; None if undecided."""
-        unmeasured = self.grade == NO_DERIVATIVE and self.finite is None
-        if unmeasured or self.grade in ("trivial", "undecided"):
+        """Whether the model is invariant (or equivariant) as far as it was tried; None if undecided.
+
+        Small changes by small motions add up, large ones may level off: without finite motions a model is only known to be invariant
+        where its derivative vanishes.
+        """
+        if self.grade in ("trivial", "undecided"):
             return None
         if self.finite is not None:
             return self.finite.holds
-        return self.grade in ("exact", "strong", "approximate")
+        if self.of_data:
+            return self.grade in COUNTED
+        return True if self.grade == "exact" else None
 
     @property
     def verdict(self) -> Remark:
         """Invariant or not."""
         if self.holds is None:
-            return Diagnosis.MOTION_UNDECIDED()
+            is_known = self.has_derivative and self.finite is None
+            return (Diagnosis.MOTION_NOT_TRIED if is_known else Diagnosis.MOTION_UNDECIDED)()
         adjective = "equivariant" if self.equivariance else "invariant"
         if self.grade == "exact" and self.holds:
             return Diagnosis.MOTION_EXACT(adjective=adjective)
@@ -226,14 +243,14 @@ class Answer:
 
     def _measured(self) -> tuple[Remark, ...]:
         """What the motion does, in the most telling units that were measured."""
-        if self.holds is None:
+        if self.holds is None and not self.has_derivative:
             return (Diagnosis.MOTION_NAMED(motion=self.name),)
         if self.finite is None:
             if self.of_data:
                 percent = percentage(math.sqrt(max(self.defect, self.interval[1], 0.0)))
                 return (Diagnosis.MOTION_CHANGES_DISTRIBUTION(motion=self.name, percent=percent),)
-            percent = percentage(math.sqrt(max(self.defect, 0.0)))
-            return (Diagnosis.MOTION_FIRST_ORDER(motion=self.name, percent=percent),)
+            percent, what = percentage(math.sqrt(max(self.defect, 0.0))), self.part or "the output"
+            return (Diagnosis.MOTION_FIRST_ORDER(motion=self.name, what=what, percent=percent),)
         size = self.finite.size_in_words()
         share, random = self.finite.share, self.finite.random_share
         if share is not None and random is not None:
@@ -256,11 +273,19 @@ class Answer:
             random = f"random motions as large {change} {percentage(finite.random_amount)}"
         values = {"motion": self.name, "size": finite.size_in_words(), "random": random}
         if nothing:
+            if self.part:
+                return Diagnosis.MOTION_CHANGES_NOTHING_OF(**values, part=self.part)
             along = Diagnosis.MOTION_MOVES_ALONG
             return (along if self.equivariance else Diagnosis.MOTION_CHANGES_NOTHING)(**values)
         if self.equivariance:
             return Diagnosis.MOTION_CHANGES_EQUIVARIANCE(**values, percent=self.changed)
         values["percent"] = self.changed
+        if self.part:
+            values["part"] = self.part
+            if finite.largest is None:
+                return Diagnosis.MOTION_CHANGES_PART(**values)
+            predictions = _ends(finite.largest.share)
+            return Diagnosis.MOTION_CHANGES_PART_AND_PREDICTIONS(**values, **predictions)
         if finite.largest is not None:
             return Diagnosis.MOTION_CHANGES_LARGEST(**values, **_ends(finite.largest.share))
         return Diagnosis.MOTION_CHANGES_OUTPUT(**values)

@@ -7,6 +7,9 @@ from liegg._utils.text import percent_digits, percentage
 from liegg.results.answer import Answer, FiniteChange, Share
 from liegg.results.tables import Column, leading, table_width, with_interval, wrapped
 
+WITH_RADIUS = 120
+"""Columns from which on the table says up to which size the output stays within 5 % of its variance."""
+
 
 class Answers(tuple[Answer, ...]):
     """Answers about named motions; `answers.named("rotation")` is one of them."""
@@ -49,22 +52,36 @@ def _table(answers: Answers, width: int) -> list[str]:
     """One line per motion; where not all columns fit, the verdict stays."""
     classes = any(one.finite is not None and one.finite.share is not None for one in answers)
     output = "output off by" if answers[0].equivariance else "output changed"
+    output = "change" if answers[0].part else output
     changed = "predictions changed" if classes else output
     columns = [
         Column("motion", [one.name for one in answers], words=True),
         Column("size", [_size(one.finite) for one in answers], spare=2),
         Column(changed, [changed_cell(one) for one in answers]),
-        Column("largest changed", [largest_cell(one) for one in answers], spare=1),
+        Column(_beside(answers[0]), [largest_cell(one) for one in answers], spare=1),
         Column("random", [_random(one) for one in answers], spare=3),
         Column("verdict", [str(one.verdict).split(",")[0] for one in answers]),
         Column("δ²", [_defect(one) for one in answers], spare=4),
         Column("untrained", [_untrained(one) for one in answers], spare=5),
     ]
+    if width >= WITH_RADIUS:
+        columns.append(
+            Column("output holds up to", [_radius(one.finite) for one in answers], spare=6)
+        )
     return leading(columns, width)
+
+
+def _beside(answer: Answer) -> str:
+    """What the share of samples is called whose largest output changes."""
+    return "predictions changed" if answer.part else "largest changed"
 
 
 def _size(finite: FiniteChange | None) -> str:
     return "" if finite is None else finite.size_in_words().removeprefix("by ")
+
+
+def _radius(finite: FiniteChange | None) -> str:
+    return "" if finite is None else finite.size_in_words(finite.radius).removeprefix("by ")
 
 
 def changed_cell(answer: Answer, *, otherwise: str = "") -> str:

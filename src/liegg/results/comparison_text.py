@@ -1,11 +1,14 @@
 """A comparison as a table for a terminal."""
 
 import math
+from collections.abc import Sequence
 
 from liegg._utils.diagnoses import plural
+from liegg._utils.text import percentage
 from liegg.results.answer import Answer
 from liegg.results.answers import changed_cell
 from liegg.results.comparison import SAME_SPAN, Comparison, Measured, PairedDefect, Side
+from liegg.results.paired_answer import PairedAnswer, largest_share
 from liegg.results.tables import (
     TABLE_LINES,
     Column,
@@ -66,12 +69,26 @@ def _motions(comparison: Comparison, *, intervals: bool) -> list[Column]:
         Column("motion", [one.name for one in answers], words=True),
         Column(first, [_changed(one.a, intervals=intervals) for one in answers]),
         Column(second, [_changed(one.b, intervals=intervals) for one in answers]),
+        Column(largest_head(answers), [largest_pair(one) for one in answers], spare=1),
         Column("clearly less", [comparison.named(one.smaller) or "neither" for one in answers]),
         Column(
             f"δ² in {second} over {first}",
             [with_interval(one.value, one.low, one.high) for one in ratios],
+            spare=2,
         ),
     ]
+
+
+def largest_head(answers: Sequence[PairedAnswer]) -> str:
+    """What `largest_pair` is called."""
+    return "predictions changed" if any(one.a.part for one in answers) else "largest output changed"
+
+
+def largest_pair(answer: PairedAnswer) -> str:
+    """Samples whose largest output changes in either model; empty where that is not said beside the answer."""
+    shares = [largest_share(answer.a), largest_share(answer.b)]
+    known = [percentage(share) for share in shares if share is not None]
+    return ", ".join(known) if len(known) == len(shares) else ""
 
 
 def _changed(answer: Answer, *, intervals: bool) -> str:

@@ -67,8 +67,8 @@ class PairedAnswer:
             values |= {"ratio": self._times()}
             clear, open_ = Diagnosis.MOTION_SMALLER_DEFECT, Diagnosis.MOTION_EQUAL_DEFECT
         else:
-            values |= {"one": _told(one), "samples": self._samples()}
-            values |= {"instead": " and ".join([other.changed, *_largest(other)])}
+            values |= {"one": self._told(one), "samples": self._samples()}
+            values |= {"instead": self._instead(other)}
             values |= {"size": self._size(), "points": self._points()}
             clear, open_ = Diagnosis.MOTION_CHANGES_LESS, Diagnosis.MOTION_CHANGES_ALIKE
         return (clear if self.smaller else open_)(**values)
@@ -77,6 +77,38 @@ class PairedAnswer:
     def sentence(self) -> str:
         """The comparison in plain words."""
         return f"{self.remark}."
+
+    @property
+    def largest_first(self) -> bool:
+        """Whether the sentence begins with how often the largest output changes, as predictions would: not if that disagrees."""
+        a, b = largest_share(self.a), largest_share(self.b)
+        if a is None or b is None or self.a.part or self.b.part:
+            return False
+        return not self.smaller or (a <= b if self.smaller == "a" else b <= a)
+
+    def _told(self, answer: Answer) -> str:
+        """What a motion changes, in words."""
+        if answer.finite is None:
+            return ""
+        if answer.finite.share is not None:
+            return f"changes {answer.changed} of its predictions"
+        output = f"{answer.part or 'its output'} by {answer.changed} of its spread"
+        if answer.equivariance:
+            return f"misses where its output should go by {answer.changed} of its spread"
+        share = largest_share(answer)
+        if share is None:
+            return f"changes {output}"
+        if answer.part:
+            return f"changes {output}, and {percentage(share)} of its predictions,"
+        samples = f"which output is largest for {percentage(share)} of the samples"
+        first, second = (samples, output) if self.largest_first else (output, samples)
+        return f"changes {first}, and {second},"
+
+    def _instead(self, answer: Answer) -> str:
+        """The numbers of `_told` for the other model."""
+        share = largest_share(answer)
+        numbers = [answer.changed, *([] if share is None else [percentage(share)])]
+        return " and ".join(numbers[::-1] if self.largest_first else numbers)
 
     def _size(self) -> str:
         return "" if self.a.finite is None else self.a.finite.size_in_words()
@@ -126,23 +158,10 @@ class PairedAnswer:
         )
 
 
-def _told(answer: Answer) -> str:
-    """What a motion changes, in words."""
-    if answer.finite is None:
-        return ""
-    if answer.finite.share is not None:
-        return f"changes {answer.changed} of its predictions"
-    verb = "misses where its output should go" if answer.equivariance else "changes its output"
-    largest = "".join(f", and which output is largest for {share}," for share in _largest(answer))
-    return f"{verb} by {answer.changed} of its spread{largest}"
-
-
-def _largest(answer: Answer) -> list[str]:
-    """Share of samples whose largest output changes; empty where that is not a question."""
+def largest_share(answer: Answer) -> float | None:
+    """Share of samples whose largest output changes; None where that is not said beside the answer."""
     finite = answer.finite
-    if finite is None or finite.largest is None:
-        return []
-    return [percentage(finite.largest.share.value)]
+    return None if finite is None or finite.largest is None else finite.largest.share.value
 
 
 UNKNOWN_SHARE = Share(math.nan, math.nan, math.nan)

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg.actions import MatrixAction
+from liegg.actions import Displacement, MatrixAction
 from liegg.algebra.words.latex import equations_latex
 from liegg.algebra.words.readable import word_tolerance
 from liegg.algebra.words.vector_fields import vector_field, vector_field_latex
@@ -39,11 +39,40 @@ def output_field_texts(sym: Symmetries, *, latex: bool = False) -> tuple[str, ..
         gram, torch.eye(len(gram)).to(gram), atol=1e-9
     ):  # of an action of the user's own
         shares = shares @ torch.linalg.pinv(gram)
-    matrices = matrices_of(action, sym.accumulated.partners(shares @ sym.coefficients))
+    coefficients = shares @ sym.coefficients
+    matrices = matrices_of(action, sym.accumulated.partners(coefficients))
     if matrices is None:
         return ()
     names, error = output_names(action), direction_error(sym.decision)
+    tolerance = word_tolerance(sym.action.ambient, error)
+    noise = tolerance * _largest_beside(sym, action, coefficients)
+    matrices = torch.where(matrices.abs() > noise, matrices, 0.0)
     return _written(action, matrices, names, error, latex=latex)
+
+
+def _largest_beside(
+    sym: Symmetries, action: MatrixAction, coefficients: Float[Tensor, "d g"]
+) -> Float[Tensor, "d n n"]:
+    """The largest output entry that goes with any direction which moves the data as far as each of these does.
+
+    Entries are compared with it, because those of a generator that does not move the output are nothing but errors. Linear maps and
+    translations have units of their own.
+    """
+    found = sym.accumulated
+    directions = found.solution.directions.to(coefficients)
+    partners = action.matrices(found.partners(directions)).abs()
+    rates = partners / _motion(found.displacement, directions)[:, None, None]
+    largest = rates.max().expand(rates.shape[1:]).clone()
+    if action.homogeneous:
+        largest[:, :-1], largest[:, -1] = rates[:, :, :-1].max(), rates[:, :, -1].max()
+    return _motion(found.displacement, coefficients)[:, None, None] * largest
+
+
+def _motion(displacement: Displacement, h: Float[Tensor, "d g"]) -> Float[Tensor, " d"]:
+    """Root mean square motion of the data along each direction."""
+    block = displacement.block.to(h)
+    parts = h.unflatten(1, (-1, len(block)))
+    return torch.einsum("dri,ij,drj->d", parts, block, parts).clamp_min(0).sqrt()
 
 
 def output_names(action: MatrixAction) -> tuple[str, ...]:

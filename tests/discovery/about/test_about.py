@@ -146,6 +146,22 @@ def test_equivariance_compares_with_the_moved_output():
     assert answer.finite.changed is None
 
 
+def test_without_finite_motions_a_small_change_proves_nothing():
+    """Rotation by 1 % of what an average motion does, or by all of it: only a vanishing derivative decides."""
+    x = points(d=2)
+    for part, holds in ((0.0, True), (1e-3, None), (0.3, None), (3.0, None)):
+        f = lambda x, part=part: x.square().sum(1) + part * x[:, 0]  # noqa: E731
+        sym = liegg.discover(f, x, liegg.Linear(2))
+        (answer,) = sym.about("rotation")
+        assert answer.finite is None
+        assert answer.holds is holds
+        if holds is None:
+            assert answer.verdict.diagnosis is Diagnosis.MOTION_NOT_TRIED
+            assert answer.remarks[0].diagnosis is Diagnosis.MOTION_FIRST_ORDER
+        (moved,) = sym.about("rotation", model=f, data=x)
+        assert moved.holds is (part < 0.1)
+
+
 def test_answers_survive_storage(tmp_path):
     x = images()
     sym = liegg.discover(lambda x: x.flatten(1)[:, 100:103] ** 2, x, liegg.Image())
@@ -232,6 +248,26 @@ def test_generators_of_a_known_motion_get_its_units():
     assert (asked["shift right"].unit, len(asked["shift right"].generators)) == ("pixels", 1)
     own = motions_asked({"spin": Motion(liegg.so(2), 0.1, "°", 57.3)}, liegg.Image(), (1, 8, 8))
     assert own["spin"].longest == 0.1
+
+
+def test_generators_outside_the_candidates_are_taken_as_the_named_ones_are():
+    """Plain images have no translations, and Euclidean ones no scaling, but both are asked about them by name."""
+    for action, name, given, of in [
+        (liegg.Image(), "shift", liegg.translation(2), "pixels"),
+        (liegg.Image("euclidean"), "scaling", torch.diag(torch.tensor([1.0, 1.0, 0.0]))[None], "%"),
+    ]:
+        named = motions_asked(name, action, (1, 8, 8))[name]
+        own = motions_asked({"mine": given}, action, (1, 8, 8))["mine"]
+        assert own.action == named.action
+        assert own.unit == of
+        assert own.generators.tolist() == named.generators.tolist()
+    x = images()
+    about = {"rotation": liegg.so(2), "shift right": liegg.translation(2)[:1]}
+    sym = liegg.discover(lambda x: x.flatten(1)[:, 100:103] ** 2, x, liegg.Image(), about=about)
+    right = sym.answers.named("shift right")
+    assert (right.inside, right.finite.unit) == (False, "pixels")
+    with pytest.raises(ArgumentError, match="shape"):
+        motions_asked({"mine": torch.ones(1, 5, 5)}, liegg.Image(), (1, 8, 8))
 
 
 def test_sorted_data_is_represented():

@@ -11,6 +11,7 @@ from liegg.actions import Motion
 from liegg.discovery.about.effort import (
     BRIEF,
     FEWEST_MOVED,
+    FEWEST_SHOWN,
     MOST_MOVED,
     MOVED_COST,
     STANDARD_SHARE,
@@ -35,33 +36,49 @@ def diagnoses(sym):
     return [note.diagnosis for note in sym.notes]
 
 
-@pytest.mark.parametrize("count", [20, 300, 3000])
-def test_the_standard_questions_stay_within_their_share(count):
+def evaluations(samples, names, motions):
+    some = [motions[name] for name in names]
+    moved = sum(map(BRIEF.evaluations, some)) + BRIEF.directions * BRIEF.levels
+    return samples * moved + STORED_SAMPLES * sum(map(BRIEF.times_shown, some))
+
+
+@pytest.mark.parametrize("count", [20, 300, 1000, 3000, 10000])
+def test_the_standard_questions_cost_a_share_beside_the_first(count):
     sym = liegg.discover(network(), images(count), ACTION, about=(), controls="none")
     motions = ACTION.motions((1, 8, 8), spread=1.0)
     moves = plan_moves(sym, motions, standard=True)
-    some = [motions[name] for name in moves.names]
     each = 6 if sym.settings["route"] == "jvp" else 3
-    if moves.names:
-        moved = sum(map(BRIEF.evaluations, some)) + BRIEF.directions * BRIEF.levels
-        shown = STORED_SAMPLES * sum(map(BRIEF.times_shown, some))
-        spent = MOVED_COST * (moves.samples * moved + shown)
-        assert spent <= STANDARD_SHARE * count * (1 + 2 * each)
-        assert FEWEST_MOVED <= moves.samples <= MOST_MOVED
-    assert moves.names == tuple(motions)[: len(moves.names)]  # the first ones
+    first = evaluations(FEWEST_MOVED, tuple(motions)[:1], motions)
+    spent = evaluations(moves.samples, moves.names, motions)
+    assert MOVED_COST * (spent - first) <= STANDARD_SHARE * count * (1 + 2 * each)
+    assert MOVED_COST * first < 700  # of 13 for each sample of the analysis
+    assert FEWEST_MOVED <= moves.samples <= MOST_MOVED
+    assert moves.names == tuple(motions)[: len(moves.names)] != ()  # the first ones
+    assert (len(moves.names) == len(motions)) == (count >= 10000)
     assert plan_moves(sym, motions, standard=False) == (MOST_MOVED, tuple(motions), THOROUGH)
 
 
-def test_little_data_is_answered_by_derivatives_and_says_so():
+def test_little_data_moves_the_first_motion_and_answers_the_others_by_derivatives():
     sym = liegg.discover(network(), images(30), ACTION, target="classes")
-    assert len(sym.answers) > 3
-    assert all(one.finite is None for one in sym.answers)
+    first, *others = sym.answers
+    assert first.finite is not None
+    assert first.finite.share is not None
+    assert len(first.finite.each_change) == 30
+    assert len(others) > 3
+    for one in others:
+        assert one.finite is None
+        assert one.holds is None
+        assert one.verdict.diagnosis is Diagnosis.MOTION_NOT_TRIED
     assert diagnoses(sym).count(Diagnosis.MOTIONS_BY_DERIVATIVES) == 1
-    asked = liegg.discover(network(), images(30), ACTION, about="rotation", target="classes")
-    finite = asked.answers[0].finite
-    assert finite is not None
-    assert finite.share is not None
+    asked = liegg.discover(network(), images(30), ACTION, about=["rotation"], target="classes")
+    assert asked.answers[0].finite is not None
     assert Diagnosis.MOTIONS_BY_DERIVATIVES not in diagnoses(asked)
+
+
+def test_hardly_any_data_is_answered_by_derivatives():
+    sym = liegg.discover(network(), images(FEWEST_SHOWN - 1), ACTION, target="classes")
+    assert sym.answers
+    assert all(one.finite is None for one in sym.answers)
 
 
 def test_evaluations_are_counted():

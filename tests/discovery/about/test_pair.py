@@ -2,6 +2,7 @@
 """Two models asked the same: known differences, pairing, and what cannot be told."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ import torch
 import liegg
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
+from liegg.results.answers import Answers
 
 
 def points(n=300, seed=0):
@@ -82,6 +84,67 @@ def test_outputs_that_may_be_classes_are_compared_with_classes_as_such():
     (both,) = liegg.compare(open_, open_, names=("one", "other")).answers
     assert both.measure == "output"
     assert "which output is largest for 0 %" in both.sentence
+    assert both.largest_first
+    assert "largest output changed" in str(liegg.compare(open_, open_, names=("one", "other")))
+
+
+def test_a_part_of_the_output_is_answered_before_predictions():
+    """One logit is the same at every angle, the other is not; so which is larger changes."""
+    x = points()
+
+    def model(x):
+        return torch.stack([x.square().sum(1), x[:, 0] + 1], dim=1)
+
+    for target, holds, part in ((0, True, "logit of class 0"), (1, False, "logit of class 1")):
+        sym = liegg.discover(model, x, liegg.Linear(2), target=target, about="rotation")
+        (answer,) = sym.answers
+        assert part in answer.part
+        assert answer.holds is holds
+        assert answer.finite.share is None
+        assert answer.finite.largest.share.value > 0.1
+        assert answer.finite.predictions is not None
+        said = answer.remarks[0]
+        if holds:
+            assert said.diagnosis is Diagnosis.MOTION_CHANGES_NOTHING_OF
+        else:
+            assert said.diagnosis is Diagnosis.MOTION_CHANGES_PART_AND_PREDICTIONS
+            assert said.values["percent"] == answer.changed
+        assert "predictions changed" in str(liegg.compare(sym, sym, names=("one", "other")))
+        (pair,) = liegg.compare(sym, sym).answers
+        assert pair.measure == "output"
+
+
+def test_motions_outside_the_candidates_have_a_ratio_of_defects():
+    """Brightness is not a map of the plane; one model reads it more than the other."""
+    drawn = torch.Generator().manual_seed(0)
+    x = torch.rand(60, 1, 8, 8, generator=drawn, dtype=torch.float64)
+    weights = torch.rand(64, 1, generator=drawn, dtype=torch.float64)
+    level = weights - weights.mean()
+
+    def model(x, share):
+        return torch.tanh(x.flatten(1) @ (level + share * weights.mean()))
+
+    one, other = (
+        liegg.discover(
+            lambda x, s=s: model(x, s), x, liegg.Image(), about="brightness", target="values"
+        )
+        for s in (0.2, 0.6)
+    )
+    (pair,) = liegg.compare(one, other).answers
+    assert not pair.a.inside
+    assert not pair.paired_ratio
+    assert pair.ratio.value == pytest.approx(pair.b.defect / pair.a.defect)
+    assert 1 < pair.ratio.low < pair.ratio.value < pair.ratio.high
+    assert pair.ratio.high <= pair.b.interval[1] / pair.a.interval[0]
+    assert pair.ratio.low >= pair.b.interval[0] / pair.a.interval[1]
+    derived = [
+        replace(sym, answers=Answers(replace(answer, finite=None) for answer in sym.answers))
+        for sym in (one, other)
+    ]
+    (pair,) = liegg.compare(*derived).answers
+    assert (pair.measure, pair.smaller) == ("defect", "a")
+    (same,) = liegg.compare(one, one).answers
+    assert same.smaller == ""
 
 
 def test_other_samples_are_not_paired():

@@ -324,3 +324,17 @@ def test_pages_of_layers_and_comparisons_fit_and_read(
     before = page.locator(".readout").first.inner_text()
     page.keyboard.press("ArrowRight")
     assert page.locator(".readout").first.inner_text() != before
+
+
+def test_the_slices_of_a_volume_share_one_label(view, tmp_path):
+    x = normal(30, 1, 6, 6, 6)
+
+    def model(x):
+        return torch.stack([x.sum((1, 2, 3, 4)), x[:, 0, 0, 0, 0]], dim=1)
+
+    sym = liegg.discover(model, x, liegg.Volume(), target="classes", about="rotation")
+    page = view(write_report(sym, tmp_path / "volume.html", samples=x[:2]))
+    figures = page.query_selector_all("figure.sample")
+    assert [len(one.query_selector_all("canvas")) for one in figures] == [3, 3]
+    labels = [one.inner_text() for one in page.query_selector_all("figure .prediction")]
+    assert labels == [str(int(k)) for k in model(x[:2]).argmax(1)]

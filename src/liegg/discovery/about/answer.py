@@ -20,6 +20,7 @@ from liegg.discovery.about.random_motions import random_motions
 from liegg.discovery.verification.measure import CONSTANT, Meter, Question, summed
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
+from liegg.inputs.target import target_words
 from liegg.inputs.task import SIGNALS, Reading, Task, labels_in, read_outputs
 from liegg.results.answer import Answer, FiniteChange
 from liegg.results.answers import Answers
@@ -53,6 +54,7 @@ def first_order_answers(
             inside=motion.action is None,
             equivariance=sym.output_action is not None,
             of_data=sym.distribution is not None,
+            part=target_words(sym.settings.get("target")),
             **found._asdict(),
         )
     return answers
@@ -127,7 +129,8 @@ def answer_all(
         answers = first_order_answers(sym, motions, question)
         shown = replace(question, x=first[:STORED_SAMPLES])
         undecided = reading is not None and reading.undecided
-        finite = _finite(question, shown, sym, tried, effort, undecided=undecided)
+        beside = undecided or sym.settings.get("target") is not None
+        finite = _finite(question, shown, sym, tried, effort, beside=beside)
     except Exception as error:  # whatever a model does to moved samples must not lose the analysis
         note = Diagnosis.MOTIONS_NOT_TRIED(error=one_line(error))
         try:
@@ -175,7 +178,7 @@ def _finite(
     motions: dict[str, Motion],
     effort: Effort,
     *,
-    undecided: bool,
+    beside: bool,
 ) -> dict[str, FiniteChange]:
     """What finite motions change, for those that move the samples; none if the output is constant."""
     if not motions:
@@ -201,7 +204,7 @@ def _finite(
             _about(shown, motions[name]) if len(shown.x) else None,
             samples=samples,
             level=level,
-            undecided=undecided,
+            beside=beside,
         )
         for name, found in followed.items()
     }

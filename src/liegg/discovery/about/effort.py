@@ -6,11 +6,14 @@ from liegg.actions import Motion
 from liegg.results.run_folder import STORED_SAMPLES
 from liegg.results.symmetries import Symmetries
 
-MOST_MOVED, FEWEST_MOVED = 256, 8
-"""Most samples that are moved, and the fewest for which a share is reported."""
+MOST_MOVED, FEWEST_MOVED = 256, 32
+"""Most and fewest samples that are moved, as far as there are so many: with 32, a share of one half is known to ±17 %."""
+
+FEWEST_SHOWN = 8
+"""Samples below which the standard questions are answered by derivatives alone."""
 
 STANDARD_SHARE = 0.035
-"""Share of the evaluations of the analysis that the standard questions may take."""
+"""Share of the evaluations of the analysis that the standard questions may take, beyond those of the first motion."""
 
 MOVED_COST = 2.0
 """Evaluations of the model that a moved sample counts for: it is interpolated as well."""
@@ -60,7 +63,7 @@ class Effort(NamedTuple):
 THOROUGH = Effort(angles=8, fewest_angles=4, sizes=(0.5, 1.0), directions=4, levels=3)
 """For motions that the user names."""
 
-BRIEF = Effort(angles=4, fewest_angles=2, sizes=(1.0,), directions=2, levels=3)
+BRIEF = Effort(angles=4, fewest_angles=2, sizes=(1.0,), directions=1, levels=3)
 """For the standard set of motions, which are reported without being asked for."""
 
 
@@ -81,8 +84,9 @@ class Moves(NamedTuple):
 def plan_moves(sym: Symmetries, motions: dict[str, Motion], *, standard: bool) -> Moves:
     """Choose what is moved: everything for questions that were asked, what is affordable for the standard ones.
 
-    The standard questions may take a share of the model's evaluations in the analysis, a derivative
-    counted as two. If not all motions are affordable, the first ones are tried.
+    The first standard motion always moves some samples: a fixed number of evaluations, so that the first sentence is about finite
+    motions. The others may take a share of the model's evaluations in the analysis, a derivative counted as two. If not all motions
+    are affordable, the first ones are tried.
 
     Args:
         sym: the analysis.
@@ -92,18 +96,23 @@ def plan_moves(sym: Symmetries, motions: dict[str, Motion], *, standard: bool) -
     names = tuple(motions)
     if not standard:
         return Moves(MOST_MOVED, names, THOROUGH)
+    if sym.samples < FEWEST_SHOWN or not names:
+        return Moves(FEWEST_MOVED, (), BRIEF)
     rows = sym.accumulated.rows.rows / max(1, sym.samples)
     each = (
         sym.action.row_action.size if sym.settings["route"] in ("jvp", "moved", "finite") else rows
     )
     affordable = STANDARD_SHARE * sym.samples * (1 + 2 * each) / MOVED_COST
-    while names:
-        some = [motions[name] for name in names]
-        moved = sum(map(BRIEF.evaluations, some)) + BRIEF.directions * BRIEF.levels
-        # The first samples, which the report shows, have their predictions stored.
-        shown = STORED_SAMPLES * sum(map(BRIEF.times_shown, some))
-        count = int((affordable - shown) / moved)
-        if count >= FEWEST_MOVED:
-            return Moves(min(MOST_MOVED, count), names, BRIEF)
+    affordable += _evaluations(FEWEST_MOVED, motions, names[:1])
+    while len(names) > 1 and _evaluations(FEWEST_MOVED, motions, names) > affordable:
         names = names[:-1]
-    return Moves(FEWEST_MOVED, (), BRIEF)
+    fixed = _evaluations(0, motions, names)
+    count = (affordable - fixed) / (_evaluations(1, motions, names) - fixed)
+    return Moves(min(MOST_MOVED, max(FEWEST_MOVED, int(count))), names, BRIEF)
+
+
+def _evaluations(samples: int, motions: dict[str, Motion], names: tuple[str, ...]) -> int:
+    """How often the model evaluates a moved sample: of those moved by the motions, and of the first, whose predictions are stored."""
+    some = [motions[name] for name in names]
+    moved = sum(map(BRIEF.evaluations, some)) + BRIEF.directions * BRIEF.levels
+    return samples * moved + STORED_SAMPLES * sum(map(BRIEF.times_shown, some))

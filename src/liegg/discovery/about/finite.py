@@ -107,7 +107,7 @@ def finite_change(
     *,
     samples: str,
     level: float,
-    undecided: bool = False,
+    beside: bool = False,
 ) -> FiniteChange:
     """What a motion and random ones of equal displacement change.
 
@@ -117,12 +117,13 @@ def finite_change(
         shown: the samples whose predictions are stored, with the action of the motion; None for none.
         samples: checksum of the samples that were moved.
         level: nominal coverage of intervals.
-        undecided: whether the largest output may not be a prediction; then it decides nothing.
+        beside: whether predictions decide nothing: the question is about a part of the output, or the
+            largest output may not be a prediction.
     """
     change, changed = found.change, found.changed
     random_change, random_changed = random.at(found.displacement)
     largest = None
-    if undecided and changed is not None and random_changed is not None:
+    if beside and changed is not None and random_changed is not None:
         own = found.reported(changed)
         mean_random = float(found.reported(random_changed).mean())
         largest, changed = LargestOutput(proportion(own, level), mean_random, own), None

@@ -47,6 +47,8 @@ def _pair(
     ratio, paired_ratio = UNKNOWN_SHARE, False
     if one.inside and other.inside:
         ratio, paired_ratio = defect_ratio(a, b, one, other)
+    elif min(one.defect - a.decision.floor, other.defect - b.decision.floor) > 0:
+        ratio = ratio_of_intervals(one, other)
     measure: Measure = "output"
     difference, paired = UNKNOWN_SHARE, False
     one, other = _in_one_unit(one, other)
@@ -145,6 +147,23 @@ def defect_ratio(a: Symmetries, b: Symmetries, one: Answer, other: Answer) -> tu
     freedom = min(block.freedom for block in blocks)
     half = student_quantile(a.decision.thresholds.level, freedom) * math.sqrt(variance)
     return Share(math.exp(middle), math.exp(middle - half), math.exp(middle + half)), paired
+
+
+def ratio_of_intervals(one: Answer, other: Answer) -> Share:
+    """Defect in the second result over that in the first, from the interval of each, as if of other samples.
+
+    For motions outside the candidates, of which the blocks hold nothing. On the same samples both defects err in the same sense, so
+    that the interval is wide enough.
+    """
+    if any(map(math.isnan, (*one.interval, *other.interval))):
+        return UNKNOWN_SHARE
+    a, b = (
+        [math.log(end / answer.defect) if end > 0 else -math.inf for end in answer.interval]
+        for answer in (one, other)
+    )
+    middle = math.log(other.defect / one.defect)
+    low, high = middle - math.hypot(a[1], b[0]), middle + math.hypot(a[0], b[1])
+    return Share(math.exp(middle), math.exp(low), math.exp(high))
 
 
 def _influences(sym: Symmetries, answer: Answer) -> Float[Tensor, " p"]:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.nn.functional import pad
 
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, MatrixAction, Motion
@@ -16,6 +17,9 @@ from liegg.inputs.task import SIGNALS
 
 About = Any
 """Names of motions that the action knows, a mapping from names to generators, or None for the standard set."""
+
+SAME_GENERATORS = 1e-9
+"""Relative difference up to which generators are the same."""
 
 
 def motions_asked(
@@ -71,7 +75,8 @@ def _motion(name: str, given: Any, known: Mapping[str, Motion], action: Action) 
         return _known(name if given is None else given, known, action)
     motion = given
     if not isinstance(given, Motion):
-        motion = Motion(_generators(name, given, action))
+        generators = _generators(name, given, action, known)
+        motion = Motion(generators, action=_other_action(generators, action, known))
     try:
         coefficients = (motion.action or action).as_coefficients(motion.generators)
     except ArgumentError as error:
@@ -84,17 +89,42 @@ def _motion(name: str, given: Any, known: Mapping[str, Motion], action: Action) 
         )
     rows = coefficients.detach().to("cpu", torch.float64)
     if not isinstance(given, Motion):
-        motion = _in_units_of(rows, known) or motion
+        motion = _in_units_of(rows, motion.action, known) or motion
     return replace(motion, generators=rows)
 
 
-def _in_units_of(rows: Float[Tensor, "k g"], known: Mapping[str, Motion]) -> Motion | None:
+def _other_action(
+    generators: Tensor, action: Action, known: Mapping[str, Motion]
+) -> MatrixAction | None:
+    """The action that matrices belong to which the analysed one does not have, such as shifts of linear maps; None for its own."""
+    if generators.ndim != 3 or _takes(action, generators):
+        return None
+    others = (motion.action for motion in known.values() if motion.action is not None)
+    return next((one for one in others if _takes(one, generators)), None)
+
+
+def _takes(action: Action, generators: Float[Tensor, "k n n"]) -> bool:
+    """Whether matrices are generators of an action; one that is restricted to some generators projects others onto them."""
+    if not isinstance(action, MatrixAction):
+        return False
+    try:
+        own = action.matrices(action.as_coefficients(generators))
+    except ArgumentError:
+        return False
+    more = own.shape[1] - generators.shape[1]  # linear maps may stand for affine ones
+    gap = own - pad(generators.to(own), (0, more, 0, more))
+    return bool(gap.norm() <= SAME_GENERATORS * own.norm())
+
+
+def _in_units_of(
+    rows: Float[Tensor, "k g"], action: Action | None, known: Mapping[str, Motion]
+) -> Motion | None:
     """The motion that has the same generators up to sign, or more of them, which has units; None if no motion does."""
     for motion in known.values():
         own = motion.generators
-        if motion.action is None and own.shape[1:] == rows.shape[1:]:
+        if motion.action == action and own.shape[1:] == rows.shape[1:]:
             gaps = torch.minimum(torch.cdist(rows, own), torch.cdist(rows, -own))
-            if bool((gaps <= 1e-9 * own.norm(dim=1)).any(1).all()):
+            if bool((gaps <= SAME_GENERATORS * own.norm(dim=1)).any(1).all()):
                 return motion
     return None
 
@@ -118,7 +148,7 @@ def _known(name: str, known: Mapping[str, Motion], action: Action) -> Motion:
     )
 
 
-def _generators(name: str, given: Any, action: Action) -> Tensor:
+def _generators(name: str, given: Any, action: Action, known: Mapping[str, Motion]) -> Tensor:
     """Generators as a tensor; a single matrix is one generator."""
     if isinstance(given, np.ndarray):
         given = torch.from_numpy(np.ascontiguousarray(given))
@@ -127,7 +157,9 @@ def _generators(name: str, given: Any, action: Action) -> Tensor:
             f"about[{name!r}] is a {type(given).__name__}; expected generators such as "
             "liegg.so(2), a Motion of liegg.actions, or the name of a motion."
         )
-    is_matrix = isinstance(action, MatrixAction) and given.shape == (action.ambient,) * 2
+    actions = (action, *(motion.action for motion in known.values()))
+    sides = [one.ambient for one in actions if isinstance(one, MatrixAction)]
+    is_matrix = given.ndim == 2 and given.shape[0] == given.shape[1] in sides
     single = given.ndim == 1 or (is_matrix and action.size != given.shape[1])
     return given[None] if single else given
 

@@ -61,7 +61,8 @@ def answers_of(answers: Answers) -> dict[str, Any] | None:
         "scale": [(_across(step, top), percentage(step)) for step in (0.0, top / 2, top)],
         "width": BAR_WIDTH,
         "untrained": any(one.untrained for one in answers),
-        "largest": any(one.largest is not None for one in moved),
+        "largest": _beside(answers) if any(one.largest is not None for one in moved) else "",
+        "part": answers[0].part,
         "samples": max((len(one.each_change) for one in moved), default=0),
         "level": f"{100 * moved[0].level:g}" if quantity == "predictions" else "",
         "within": percentage(HOLDS),
@@ -73,11 +74,16 @@ def answers_of(answers: Answers) -> dict[str, Any] | None:
     }
 
 
+def _beside(answers: Answers) -> str:
+    """Heading of the share of samples whose largest output changes."""
+    return "predictions changed" if answers[0].part else "largest output changed"
+
+
 def _told(answer: Answer, quantity: str) -> Told | None:
     """The number in the table; None if it was not measured."""
     finite = answer.finite
     if quantity == "derivative":
-        if answer.holds is None or not math.isfinite(answer.defect):
+        if not answer.has_derivative or not math.isfinite(answer.defect):
             return None
         ends = [math.sqrt(max(end, 0.0)) if math.isfinite(end) else None for end in answer.interval]
         return Told(math.sqrt(max(answer.defect, 0.0)), ends[0], ends[1], 1.0)

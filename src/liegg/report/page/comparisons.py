@@ -22,6 +22,7 @@ from liegg.report.page.layers import (
 from liegg.report.page.render import rendered
 from liegg.results.answers import changed_cell
 from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
+from liegg.results.comparison_text import largest_head, largest_pair
 from liegg.results.layer_account import in_sentences
 from liegg.results.layer_comparison import LayerComparison, LayerPair
 from liegg.results.layers import LayerSymmetries, smallest_defect
@@ -108,6 +109,9 @@ def comparison_html(comparison: Comparison, *, title: str | None = None) -> str:
         "positive": comparison.shared > 0 or any(one.smaller for one in comparison.answers[:1]),
         "names": comparison.names,
         "answers": [_answer(comparison, one) for one in comparison.answers],
+        "largest": largest_head(comparison.answers)
+        if any(map(largest_pair, comparison.answers))
+        else "",
         "facts": [
             (comparison.names[0], _side(comparison.a)),
             (comparison.names[1], _side(comparison.b)),
@@ -210,6 +214,7 @@ def _answer(comparison: Comparison, pair: PairedAnswer) -> dict[str, str]:
         "b": changed_cell(pair.b) or number(pair.b.defect),
         "clearly": comparison.named(pair.smaller) or "neither",
         "ratio": with_interval(ratio.value, ratio.low, ratio.high),
+        "largest": largest_pair(pair),
     }
 
 

@@ -74,3 +74,6 @@ GLOSSARY_TERMS = {
     "rows": "Equations for the generators: one for each sample and output.",
 }
 """Every term with its explanation, in the order of the page."""
+
+FIRST_TERMS = 11
+"""Terms of the answers at the top of a page, from "motion" to "interval"; the others are folded."""

@@ -56,7 +56,7 @@ def named_motions(
                 "defect": "",
                 "note": _drawn_one(answer, action),
                 **_extent(answer.finite, times, matrix),
-                **_predictions(answer.finite, times, known, classes),
+                **_predictions(answer, times, known, classes),
             }
         )
     return motions
@@ -123,9 +123,10 @@ def recognised(sym: Symmetries, x: Float[Tensor, "k ..."]) -> list[str]:
 
 
 def _predictions(
-    finite: FiniteChange | None, times: list[float], known: list[str], classes: Sequence[str] | None
+    answer: Answer, times: list[float], known: list[str], classes: Sequence[str] | None
 ) -> dict[str, Any]:
     """Predicted labels of every sample shown, at every time; None for samples that are not known."""
+    finite = answer.finite
     if finite is None or finite.predictions is None or not times:
         return {"places": [], "predictions": None}
     rows = dict(zip(finite.shown, finite.predictions.tolist(), strict=True))
@@ -133,7 +134,7 @@ def _predictions(
         _texts(rows[name], whole_turn=finite.whole_turn, classes=classes) if name in rows else None
         for name in known
     ]
-    largest = finite.largest is not None
+    largest = finite.largest is not None and not answer.part
     return {"places": times, "predictions": texts, "largest": largest}
 
 

@@ -15,7 +15,7 @@ from liegg.report.numbers import angle, number, with_interval
 from liegg.report.page import charts
 from liegg.report.page.answers import answers_of
 from liegg.report.page.generators import bases, trivial_directions
-from liegg.report.page.glossary import GLOSSARY_TERMS
+from liegg.report.page.glossary import FIRST_TERMS, GLOSSARY_TERMS
 from liegg.report.page.named_motions import checked_classes, named_motions
 from liegg.report.page.render import rendered
 from liegg.report.page.snippet import snippet_of
@@ -94,6 +94,7 @@ def report_html(
         "record": record,
         "answers": answers,
         "terms": GLOSSARY_TERMS,
+        "first_terms": FIRST_TERMS,
         "action": repr(sym.action),
         "candidates": sym.action.size,
         "output_action": None if sym.output_action is None else repr(sym.output_action),

@@ -21,7 +21,7 @@ const lieggAnswers = (() => {
 
   // Labels of the samples: under each image, or as a list where all samples share one drawing.
   function labels(box, list, note) {
-    const images = [...box.children].filter((child) => child.tagName === "CANVAS");
+    const images = [...box.children].filter((child) => child.matches("canvas, .slices"));
     const under = images.map((image) => {
       const figure = document.createElement("figure"), caption = document.createElement("figcaption");
       figure.className = "sample";

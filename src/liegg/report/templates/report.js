@@ -177,13 +177,15 @@
 
   function volumeStage(stage, box) {
     const decoded = stage.samples.map((text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
+    const groups = decoded.map(() => Object.assign(document.createElement("div"), { className: "slices" }));
+    box.append(...groups); // a group for each sample, so that its label is under all of its slices
     const slices = decoded.flatMap((values, i) => [0, 1, 2].map((axis) => {
       const [rows, columns] = [0, 1, 2].filter((other) => other !== axis);
       const canvas = document.createElement("canvas");
       Object.assign(canvas, { width: stage.sides[columns], height: stage.sides[rows] });
       canvas.setAttribute("role", "img");
       canvas.setAttribute("aria-label", `sample ${i + 1}, moved, slice across ${["z", "y", "x"][axis]}`);
-      box.append(canvas);
+      groups[i].append(canvas);
       return { canvas, values, axis };
     }));
     return {
