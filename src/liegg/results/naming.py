@@ -11,6 +11,7 @@ from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import orthonormal_rows
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.catalog import se, sl, so
+from liegg.algebra.closure import Closure
 from liegg.algebra.identification import Identification
 from liegg.algebra.identify import identify, too_large, unseen
 from liegg.algebra.words.readable import word_tolerance
@@ -181,10 +182,13 @@ def _same_on_this_data(
 
 def left_open(identification: Identification) -> float | None:
     """How far brackets leave a span that is not closed; None if it is closed within its uncertainty, or that is not known."""
-    found = identification.closure
-    if found is None or found.largest <= (SURELY_OPEN if found.closed else OPEN_RESIDUAL):
-        return None
-    return found.largest
+    return None if identification.closure is None else open_residual(identification.closure)
+
+
+def open_residual(found: Closure) -> float | None:
+    """How far brackets leave a span that is not closed; None if it is closed within its uncertainty."""
+    allowed = SURELY_OPEN if found.closed else OPEN_RESIDUAL
+    return None if found.largest <= allowed else found.largest
 
 
 def on_output(
