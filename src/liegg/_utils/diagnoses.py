@@ -1103,6 +1103,10 @@ class Diagnosis(Enum):
         Kind.REASON,
         "the generators of {name} themselves have defects up to {defect:.2g}, more than the {limit:.2g} that their grade allows",
     )
+    NAME_REFUTED = (
+        Kind.REASON,
+        "finite motions along the exact directions change the output by more than the derivative accounts for (see the warning)",
+    )
     UP_TO_STILL = (
         Kind.REASON,
         "known only up to {count:direction} that {count:?does|do} not move this data: it lies in a subspace, which the "

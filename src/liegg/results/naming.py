@@ -91,6 +91,7 @@ def questioned(
     """
     if not identification.known or not decision.nullity or not isinstance(action, MatrixAction):
         return identification
+    identification = unless_refuted(identification, decision)
     failing = _does_not_hold(identification, action, accumulated, decision)
     reasons = [] if failing is None else [failing]
     if _leaves_the_data(action, accumulated, decision):
@@ -101,6 +102,21 @@ def questioned(
     if not reasons:
         return identification
     return replace(identification, confident=False, reasons=(*identification.reasons, *reasons))
+
+
+def unless_refuted(identification: Identification, decision: Decision) -> Identification:
+    """The identification, unsure if finite motions along the exact directions refute them; what a verification left exact is sure.
+
+    Args:
+        identification: the name of the span.
+        decision: which directions are symmetries.
+    """
+    warned = {warning.diagnosis for warning in decision.warnings}
+    verified = Diagnosis.FAILS_AT_FINITE_SIZE in warned and decision.exact == decision.nullity
+    if Diagnosis.EXACT_REFUTED not in warned or verified or not identification.known:
+        return identification
+    reasons = (*identification.reasons, Diagnosis.NAME_REFUTED())
+    return replace(identification, confident=False, reasons=reasons)
 
 
 def _does_not_hold(
