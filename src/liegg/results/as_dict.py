@@ -74,7 +74,6 @@ def _decision(decision: Decision) -> dict[str, Any]:
     """Every field, and the remarks with their members' names."""
     return json_values(decision) | {
         "is_lower_bound": decision.is_lower_bound,
-        "shown_grades": decision.shown_grades,
         "sentence": decision.sentence.to_dict(),
         "reasons": [reason.to_dict() for reason in decision.reasons],
         "warnings": [warning.to_dict() for warning in decision.warnings],

@@ -40,7 +40,7 @@ def defects(record: dict[str, Any]) -> dict[str, Any]:
     )
     marks, first, place = chart["marks"], chart["first"], chart["place"]
     for i, mark in enumerate(marks, start=first):
-        grade = record["decision"]["shown_grades"][i]
+        grade = "undecided" if 0 <= i - nullity < undecided else record["grades"][i]
         mark["tip"] += ", undecided" if grade == "undecided" else f", grade {grade}"
         if grade == "undecided" or (i >= nullity and grade == "weak"):
             mark["kind"] = grade
