@@ -13,6 +13,7 @@ from liegg._utils.diagnoses import Diagnosis, Kind
 from liegg._utils.text import runs
 from liegg.decision.decide import DataFacts, decide, reduced, with_certainty
 from liegg.decision.directions import symmetry_directions
+from liegg.decision.gap import mixing_angle
 from liegg.decision.intervals import Certainty
 from liegg.decision.rank import evidence
 from liegg.decision.thresholds import Thresholds
@@ -454,3 +455,9 @@ def test_a_cluster_that_goes_on_is_warned_of():
     whole = decided([1e-3, 2e-3, 0.02, 0.5, 5.1, 9.0])
     assert (whole.nullity, whole.levels[3]) == (3, 4)
     assert Diagnosis.CLUSTER_GOES_ON not in members(whole.warnings)
+
+
+def test_some_of_the_directions_at_the_floor_are_off_by_no_more_than_all_of_them():
+    values = torch.tensor([1e-30, 1e-31, 1e-32, 0.5], dtype=torch.float64)
+    every = mixing_angle(values, 3, 1e-28)
+    assert mixing_angle(values, 1, 1e-28) == every == pytest.approx((1e-28 / 0.5) ** 0.5)

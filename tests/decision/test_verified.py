@@ -113,7 +113,7 @@ def test_a_direction_that_fails_is_not_counted_and_comes_after_the_others():
     assert members(new.warnings)[0] is Diagnosis.FAILS_AT_FINITE_SIZE
     assert new.warnings[0].values["percent"] == "84"  # the root of 0.7
     assert members(new.reasons)[-1] is Diagnosis.HOLD_AT_FINITE_SIZE
-    assert new.reasons[-1].values == {"holding": 1, "count": 3, "nullity": 1}
+    assert new.reasons[-1].values == {"holding": 1, "count": 3, "nullity": 1, "motion": 0.5}
 
 
 def test_if_none_holds_the_sentence_says_so():
@@ -142,6 +142,27 @@ def test_places_of_other_remarks_do_not_survive_a_new_order():
     assert new.borderline == (("threshold",), (), ())
 
 
+def test_exact_directions_that_do_not_close_alone_are_lowered_with_the_others():
+    decision = decided("exact", "exact", "exact", "none")
+    changes = [FiniteChange(0.0), FiniteChange(0.0), FiniteChange(0.01)]
+    new, order, shares = verified(decision, changes, closed=lambda places: places[:1])
+    assert new.grades == ("exact", "approximate", "approximate", "none")
+    assert (new.exact, new.levels, order) == (1, (1, 1, 3, 3), (0, 1, 2, 3))
+    assert shares == (0.0, 0.0, 0.01, 0.0)
+    assert new.reasons[-1].values["holding"] == 1
+
+
+def test_exact_directions_that_do_not_close_are_undecided_if_nothing_else_counts():
+    decision = decided("exact", "exact", "exact", "none")
+    changes = [FiniteChange(0.0), FiniteChange(0.7), FiniteChange(0.0)]
+    new, order, _ = verified(decision, changes, closed=lambda places: ())
+    assert (new.nullity, new.exact, new.undecided) == (0, 0, 2)
+    assert order == (0, 2, 1, 3)
+    assert new.shown_grades == ("undecided", "undecided", "none", "none")
+    assert new.sentence.diagnosis is Diagnosis.UNDECIDED
+    assert new.nullity_interval is None
+
+
 def test_one_change_for_each():
     with pytest.raises(ValueError, match="1 changes for 2 counted"):
         verified(decided("exact", "exact", "none"), [FiniteChange(0.0)])
@@ -152,7 +173,7 @@ def test_one_change_for_each():
 def test_the_record_never_contradicts_itself(changes, reference):
     decision = decided("exact", "strong", "approximate", "weak", "none")
     finite = [FiniteChange(change, reference, 1e-12) for change in changes]
-    new, order = verified(decision, finite)
+    new, order, _ = verified(decision, finite)
     assert sorted(order) == [0, 1, 2, 3, 4]
     places = [GRADES.index(grade) for grade in new.grades]
     assert places == sorted(places)

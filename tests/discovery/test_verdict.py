@@ -88,13 +88,16 @@ def test_a_span_that_is_not_closed_falls_back_to_a_level_that_is():
 
 
 def test_a_direction_that_a_handful_of_samples_decides_is_not_counted():
-    """Two of 300 samples violate the rotations that the others obey exactly; the case of series 2 that was claimed to be so(3)."""
+    """Two of 300 samples violate the rotations that the others obey exactly; the case of series 2 that was claimed to be so(3).
+
+    The two directions that they leave exact are not closed under the bracket, so that they are no symmetries of a group.
+    """
     trap = make(Key("rare violations", 30, 2))
     assert isinstance(trap, Trap)
     sym = liegg.discover(trap.model, trap.data, trap.action)
     assert float(sym.defects[2]) < 0.03 < float(sym.intervals[2, 1])
-    assert sym.nullity == sym.decision.exact == 2
-    assert Diagnosis.FEW_CARRY in members(sym.decision.warnings)
+    assert (sym.nullity, sym.decision.exact, sym.decision.undecided) == (0, 0, 2)
+    assert {Diagnosis.FEW_CARRY, Diagnosis.EXACT_UNDECIDED} <= {*members(sym.decision.warnings)}
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])

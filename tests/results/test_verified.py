@@ -12,6 +12,7 @@ import liegg
 from cases import normal, square
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
+from liegg.decision.grades import GRADES
 from liegg.results.control_models import rank_among
 from liegg.results.verification import Curve
 from liegg.results.verified import finite_changes, with_verification
@@ -207,6 +208,66 @@ def test_the_change_within_a_motion_is_interpolated_and_without_resampling():
     broken = replace(curve, change=torch.tensor([0.01, torch.inf, torch.inf]).double())
     assert broken.change_within(0.75)[0] == pytest.approx(0.01)
     assert math.isinf(broken.change_within(1.0)[0])
+
+
+# A verified result does not contradict itself.
+
+
+def rare(x):
+    """so(3) but for samples beyond 2.8 along the first axis; truth: the rotation about it."""
+    return square(x) + 50 * torch.relu(x[:, 0] - 2.8).square()
+
+
+@pytest.fixture(scope="module")
+def refined():
+    x = normal(100, 3, seed=100)
+    x[:, 0].clamp_(max=2.7)
+    return found(rare, x, held_out=normal(2000, 3, seed=7))
+
+
+def test_lowered_directions_leave_closed_levels(refined):
+    exact, counted = refined.tower
+    assert (exact.grade, exact.dimension, exact.name) == ("exact", 1, "so(2)")
+    assert (counted.dimension, counted.name) == (3, "so(3)")
+    assert refined.decision.grades[0] == "exact"
+    assert "exact" not in refined.decision.grades[1:]
+    assert refined.decision.levels[0] == refined.decision.exact == 1
+
+
+def test_the_level_has_the_size_that_was_measured(refined):
+    """What is graded by finite transformations is not "up to 2.8e-14 %"."""
+    changes = finite_changes(refined, refined.verification)
+    assert refined.tower[1].largest == pytest.approx(max(one.share for one in changes))
+    assert refined.tower[1].largest > 1e-4
+
+
+def test_rows_of_the_table_have_the_grades_of_the_decision(refined):
+    readable = refined.account.readable
+    grades = list(refined.decision.grades[:3])
+    assert sorted(one.grade for one in readable) == sorted(grades)
+    (exact,) = [one for one in readable if one.grade == "exact"]
+    assert exact.words == "rotation in x₂–x₃"
+    assert float(refined.coefficients[0] @ exact.coefficients) ** 2 == pytest.approx(1)
+    rows = [line.split() for line in str(refined).split("defect δ²")[1].splitlines()[1:4]]
+    shown = [next(word for word in row if word in GRADES) for row in rows]
+    assert sorted(shown) == sorted(grades)
+    (reason,) = [
+        one for one in refined.decision.reasons if one.diagnosis is Diagnosis.HOLD_AT_FINITE_SIZE
+    ]
+    assert reason.values["holding"] == sum(curve.holds for curve in refined.verification.curves)
+
+
+def test_words_that_would_mix_grades_are_not_shown():
+    """The exact rotation is about an oblique axis: rotations of the coordinate planes would hide it."""
+
+    def oblique(x):
+        return x.square().sum(1) + 0.3 * x.sum(1) / 3**0.5
+
+    sym = found(oblique, normal(1500, 3))
+    assert (sym.nullity, sym.decision.exact) == (3, 1)
+    assert sym.account.readable == ()
+    table = str(sym).split("defect δ²")[1].splitlines()[1:4]
+    assert ["exact" in row for row in table] == [True, False, False]
 
 
 # Rank among other results.

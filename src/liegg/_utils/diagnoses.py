@@ -223,8 +223,8 @@ class Diagnosis(Enum):
     )
     HOLD_AT_FINITE_SIZE = (
         Kind.REASON,
-        "{holding} of {count:direction} {holding:?keeps its grade|keep their grades} under finite transformations, and {nullity} "
-        "still {nullity:?counts|count}",
+        "{holding} of {count:direction} {holding:?keeps its grade|keep their grades} when held-out samples move by up to "
+        "{motion:.2g} of the data's spread (exact ones as far as they were followed), and {nullity} still {nullity:?counts|count}",
     )
     BORDERLINE = (
         Kind.REASON,
@@ -302,12 +302,29 @@ class Diagnosis(Enum):
     SPAN_NOT_CLOSED = (
         Kind.WARNING,
         "the brackets of the {directions:direction} leave their span by up to {residual:.2g}: they do not generate a group of this "
-        "dimension, so some of them are not symmetries. Use more samples, or a smaller family of candidates",
+        "dimension, so some of them are not symmetries, or the candidates lack what closes them. Use more samples, or another family "
+        "of candidates",
     )
     LEVEL_NOT_CLOSED = (
         Kind.WARNING,
         "{directions:direction} below the threshold {directions:?is|are} not counted: together with the others the brackets leave "
         "the span by up to {residual:.2g}, without {directions:?it|them} they do not",
+    )
+    EXACT_UNDECIDED = (
+        Kind.WARNING,
+        "{directions:direction} {directions:?is|are} exact on these samples, but their brackets leave their span by up to "
+        "{residual:.2g}, so that some are not symmetries: {left} {left:?is|are} undecided. Samples where the output reacts in "
+        "another way would decide; a handful of them may be missing",
+    )
+    EXACT_LOWERED = (
+        Kind.WARNING,
+        "{directions:direction} {directions:?is|are} exact on these samples, but their brackets leave their span by up to "
+        "{residual:.2g}, so that some are not: {left} {left:?is|are} graded {grade}, like the next ones, with which they are closed",
+    )
+    RARELY_VIOLATED = (
+        Kind.WARNING,
+        "only one half of the samples shows all directions that are not exact: {exact:direction} {exact:?is|are} exact where the "
+        "samples cover the input, but what a handful of samples violates, others may violate more. No interval of the count is given",
     )
     LEVEL_FAR = (
         Kind.WARNING,
@@ -364,8 +381,8 @@ class Diagnosis(Enum):
     FAILS_AT_FINITE_SIZE = (
         Kind.WARNING,
         "{failing} of {count:direction} {failing:?does|do} not hold under finite transformations of held-out samples as far as the "
-        "grade claims: {failing:?it changes|they change} the output by up to {percent} % of its spread when the samples move by up "
-        "to theirs. Derivatives at the analysed samples do not show what the model does between and beyond them",
+        "grade claims: {failing:?it changes|they change} the output by up to {percent} % of its spread, as far as the "
+        "samples were moved. Derivatives at the analysed samples do not show what the model does between and beyond them",
     )
 
     # decision/: notes
@@ -1043,6 +1060,8 @@ class Diagnosis(Enum):
     NAME_NOT_SURE = (Kind.REASON, "the name is not sure")
     COUNT_BETWEEN = (Kind.REASON, "{low} to {high} are possible")
     COUNT_WITHOUT_INTERVAL = (Kind.REASON, "without an interval")
+    MORE_UNDECIDED = (Kind.REASON, "{count} more undecided")
+    MAY_BE_VIOLATED = (Kind.REASON, "up to {share:.1%} of such data may violate it")
     NEAR_A_THRESHOLD = (Kind.REASON, "near a threshold")
     SEE_WARNINGS = (Kind.REASON, "see the {count:?warning|warnings}")
 
@@ -1134,6 +1153,10 @@ class Diagnosis(Enum):
     NAME_DOES_NOT_HOLD = (
         Kind.REASON,
         "the generators of {name} themselves have defects up to {defect:.2g}, more than the {limit:.2g} that their grade allows",
+    )
+    NAME_REFUTED = (
+        Kind.REASON,
+        "finite motions along the exact directions change the output by more than the derivative accounts for (see the warning)",
     )
     UP_TO_STILL = (
         Kind.REASON,

@@ -37,8 +37,8 @@ class Decision:
     Attributes:
         nullity: number of symmetries: exact, strong or approximate; the first in ascending order of defect.
         exact: how many of them are at the numerical floor.
-        undecided: directions at the floor only because too few samples constrain them, or because
-            nothing moves the output; not counted.
+        undecided: directions at the floor that are not counted: too few samples constrain them, nothing moves the output, or their
+            brackets leave their span. They follow the symmetries.
         trivial: directions that do not move the data, or hardly; not counted.
         unsolved: directions that move the data but were not solved for.
         levels: directions that are exact, up to strong, up to approximate, up to weak; each level contains the one before.
@@ -81,6 +81,12 @@ class Decision:
     def is_lower_bound(self) -> bool:
         """Whether there may be more symmetries: all defects that were solved for count, and others were not solved for."""
         return self.unsolved > 0 and self.nullity == len(self.grades)
+
+    @property
+    def shown_grades(self) -> tuple[str, ...]:
+        """The grades, with `"undecided"` for directions that are."""
+        first, last = self.nullity, self.nullity + self.undecided
+        return (*self.grades[:first], *["undecided"] * self.undecided, *self.grades[last:])
 
     @property
     def nullity_interval(self) -> tuple[int, int] | None:
@@ -193,7 +199,7 @@ def decide(
     )
     if not total:
         return decision
-    return _in_words(decision, values, facts, open_end=open_end)
+    return with_words(decision, values, facts, open_end=open_end)
 
 
 def _cluster_goes_on(
@@ -263,11 +269,18 @@ def _about_the_data(
     return remarks
 
 
-def _in_words(
-    decision: Decision, values: Float[Tensor, " r"], facts: DataFacts, *, open_end: bool
+def with_words(
+    decision: Decision, values: Float[Tensor, " r"], facts: DataFacts, *, open_end: bool = False
 ) -> Decision:
-    """The decision with its verdict and reasons."""
-    reasons = [] if decision.undecided else _reasons(decision, values)
+    """The decision with its verdict and reasons.
+
+    Args:
+        decision: the decision.
+        values: all defects.
+        facts: what it knew of the data.
+        open_end: whether the largest defect that was solved for is below the threshold.
+    """
+    reasons = [] if decision.undecided and not decision.nullity else _reasons(decision, values)
     if decision.exact:
         share = VIOLATING_SAMPLES / max(facts.independent, 1)
         reasons.append(Diagnosis.NONE_VIOLATES(samples=facts.independent, share=min(share, 1.0)))
@@ -324,7 +337,7 @@ def reduced(
         certainty=None,
         warnings=(*decision.warnings, warning),
     )
-    return _in_words(fewer, values, facts, open_end=False)
+    return with_words(fewer, values, facts)
 
 
 def _reasons(decision: Decision, values: Float[Tensor, " r"]) -> list[Remark]:
@@ -341,6 +354,8 @@ def _reasons(decision: Decision, values: Float[Tensor, " r"]) -> list[Remark]:
         first = Diagnosis.COUNTED_AT_FLOOR(floor=decision.floor, **numbers)
     else:
         first = Diagnosis.COUNTED_ABOVE_FLOOR(largest=float(values[nullity - 1]), **numbers)
+    if decision.undecided:
+        return [first]
     if nullity < len(values):
         return [first, Diagnosis.GAP_AFTER(gap=decision.gap)]
     return [first, Diagnosis.NEXT_UNSOLVED() if decision.unsolved else Diagnosis.NONE_LEFT()]
@@ -351,7 +366,7 @@ def _sentence(
 ) -> Remark:
     """The verdict for someone who reads nothing else."""
     nullity, threshold = decision.nullity, decision.thresholds.threshold
-    if decision.undecided:
+    if decision.undecided and not nullity:
         total = len(values) + decision.unsolved
         return Diagnosis.UNDECIDED(undecided=decision.undecided, total=total)
     if not nullity:

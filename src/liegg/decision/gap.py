@@ -11,12 +11,15 @@ def mixing_angle(values: Float[Tensor, " r"], nullity: int, floor: float) -> flo
     r"""Relative error of a found unit generator in radians, as far as the defects tell: $\sqrt{\delta^2_d / \delta^2_{d+1}}$.
 
     To get its defect, an exact symmetry would have to be mixed with a direction beyond the gap at about this angle. The true error
-    is usually several times smaller.
+    is usually several times smaller. Directions at the floor tie: where only some of them are taken, the next one is the first above it.
     """
     if not nullity:
         return 0.0
     last = max(float(values[nullity - 1]), floor)
-    following = float(values[nullity]) if nullity < len(values) else 1.0
+    rest = values[nullity:]
+    if last <= floor:
+        rest = rest[rest > floor]
+    following = float(rest.min()) if len(rest) else 1.0
     return math.sqrt(min(last / max(following, last), 1.0))
 
 

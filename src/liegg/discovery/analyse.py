@@ -47,7 +47,9 @@ from liegg.polarization.plan import Plan
 from liegg.polarization.rows import plan, replanned, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
+from liegg.results.naming import unless_refuted
 from liegg.results.symmetries import Symmetries
+from liegg.results.tower import tower_of
 
 NOTHING_SEEN = FirstLook()
 
@@ -144,7 +146,9 @@ def _moved_along_exact(
         return sym
     warning = Diagnosis.EXACT_REFUTED(samples=len(x), percent=100 * math.sqrt(change))
     decision = replace(sym.decision, warnings=(*sym.decision.warnings, warning))
-    return replace(sym, decision=decision)
+    name = unless_refuted(sym.identification, decision)
+    tower = tower_of(sym.action, sym.accumulated, decision, name)
+    return replace(sym, decision=decision, identification=name, tower=tower)
 
 
 def _row_notes(steps: PassPlan) -> tuple[Remark, ...]:

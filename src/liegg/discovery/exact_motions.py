@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.actions import Action
-from liegg.discovery.verification.measure import Directions, Question, changes
+from liegg.discovery.verification.measure import LARGEST_ROUNDING, Directions, Question, changes
 from liegg.inputs.model import Model
 from liegg.polarization.plan import Plan
 from liegg.polarization.rows import polarize
@@ -34,9 +34,8 @@ QUADRATURE_NODES, UNACCOUNTED = 16, 0.25
 """Points of a motion at which the derivative is taken, and the share of the squared change that it must leave unexplained: kinks of
 rectified networks leave a few percent, a hidden step nearly all."""
 
-MODEL_UNITS, LARGEST_ROUNDING = 1000.0, 0.05
-"""Rounding units of the model, relative to its output and to its slope times the samples, that are not a change; at most this
-share of them, or half precision would excuse everything."""
+MODEL_UNITS = 1000.0
+"""Rounding units of the model, relative to its output and to its slope times the samples, that are not a change."""
 
 
 def hidden_along_exact(

@@ -10,13 +10,11 @@ import torch
 from liegg._utils.diagnoses import Diagnosis, Remark, as_remark
 from liegg._utils.version import __version__
 from liegg.actions import Action
-from liegg.algebra.identification import Identification
 from liegg.decision.block_statistics import BlockStatistics, block_statistics
 from liegg.decision.controls import RandomControl, random_directions
-from liegg.decision.decide import Decision
-from liegg.decision.directions import symmetry_directions
 from liegg.decision.intervals import evidence_notes, residual_freedom
 from liegg.decision.thresholds import Thresholds
+from liegg.discovery.closed_levels import named
 from liegg.discovery.described import described
 from liegg.discovery.each_output import kept_by_every_output
 from liegg.discovery.measurements import Measurements
@@ -27,13 +25,9 @@ from liegg.polarization.plan import Plan
 from liegg.polarization.sample_blocks import FEWEST_BLOCKS
 from liegg.polarization.streaming import PassSums
 from liegg.results.accumulated import Accumulated
-from liegg.results.naming import left_open, name_symmetries, questioned
 from liegg.results.standard_families import standard_families
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.defects import Bottom, Defects, defects
-
-FAR = 0.17
-"""Angle in radians: a span without a sure name that is farther than this from every algebra is not an algebra."""
 
 
 def solve_and_decide(
@@ -146,73 +140,6 @@ def _cut(bottom: Bottom | None, smallest: int | None, problem: Problem) -> Botto
     return replace(bottom, requested=smallest, residuals=bottom.residuals[:smallest].clone())
 
 
-def _named(
-    problem: Problem, accumulated: Accumulated, verdict: Verdict
-) -> tuple[Verdict, torch.Tensor, Identification]:
-    """The verdict, its generators and their name; of the levels, the largest that is closed under the bracket.
-
-    Symmetries of a function form an algebra. Where the span of all of them is not closed, some are none; if a smaller level is
-    closed, only that is counted, and otherwise a warning says so. The same where the span of all is far from any algebra and a
-    smaller level has a sure name.
-    """
-    everything = verdict.decision
-    first = _name(problem, accumulated, everything)
-    residual = left_open(first[1])
-    far = residual is None and _far_from_its_name(first[1])
-    if residual is None and not far:
-        return verdict, *first
-    for number in sorted({end for end in everything.levels[:2] if end > 0}, reverse=True):
-        if number >= everything.nullity:
-            continue
-        fewer = verdict.fewer(number, _why_fewer(everything.nullity - number, residual, first[1]))
-        smaller = _name(problem, accumulated, fewer.decision)
-        if left_open(smaller[1]) is None and (_sure_of_the_algebra(smaller[1]) or not far):
-            return fewer, *smaller
-    if residual is None:
-        return verdict, *first
-    warning = Diagnosis.SPAN_NOT_CLOSED(directions=everything.nullity, residual=residual)
-    warned = replace(everything, warnings=(*everything.warnings, warning))
-    return replace(verdict, decision=warned), *first
-
-
-def _why_fewer(left: int, residual: float | None, name: Identification) -> Remark:
-    """Why the last directions are not counted: brackets leave the span of all, or it is far from any algebra."""
-    if residual is not None:
-        return Diagnosis.LEVEL_NOT_CLOSED(directions=left, residual=residual)
-    return Diagnosis.LEVEL_FAR(directions=left, degrees=math.degrees(name.angle), name=name.name)
-
-
-def _far_from_its_name(identification: Identification) -> bool:
-    """Whether the nearest algebra is not sure, and far from the span."""
-    return (
-        identification.known
-        and not _sure_of_the_algebra(identification)
-        and identification.angle > FAR
-    )
-
-
-def _sure_of_the_algebra(identification: Identification) -> bool:
-    """Whether the name is sure, or in doubt only because the same algebra can act otherwise, as a rotation that also scales."""
-    doubts = {reason.diagnosis for reason in identification.reasons}
-    acts = Diagnosis.OTHER_ACTION in doubts and Diagnosis.SIMPLER_WITHIN_NOISE not in doubts
-    return identification.confident or acts
-
-
-def _name(
-    problem: Problem, accumulated: Accumulated, decision: Decision
-) -> tuple[torch.Tensor, Identification]:
-    """Generators of the symmetries, and their name with what speaks against it."""
-    coefficients = symmetry_directions(accumulated.solution, decision)
-    identification = name_symmetries(
-        problem.action,
-        coefficients,
-        uncertainty=decision.uncertainty,
-        exact=decision.exact == decision.nullity,
-        is_lower_bound=decision.is_lower_bound,
-    )
-    return coefficients, questioned(identification, problem.action, accumulated, decision)
-
-
 def _described(
     problem: Problem,
     accumulated: Accumulated,
@@ -225,7 +152,8 @@ def _described(
 ) -> Symmetries:
     """The result with its name, words, spectrum and settings."""
     sums, action = problem.sums, problem.action
-    verdict, coefficients, identification = _named(problem, accumulated, verdict)
+    found = named(action, output_action, accumulated, verdict)
+    verdict, accumulated = found.verdict, found.accumulated
     decision, intervals = verdict.decision, verdict.bounds
     more = standard_families(action, accumulated, decision)
     decision = replace(decision, reasons=(*decision.reasons, *more))
@@ -239,9 +167,9 @@ def _described(
         accumulated,
         decision,
         model=info.model,
-        coefficients=coefficients,
+        coefficients=found.coefficients,
         intervals=intervals,
-        identification=identification,
+        identification=found.identification,
         settings=_settings(problem, accumulated, how, info) | verdict.settings,
         output_action=output_action,
         random=random,

@@ -19,6 +19,7 @@ from liegg.decision.thresholds import Thresholds
 from liegg.discovery.problem import Floor, Problem
 from liegg.discovery.saturation import Halves, carrying_blocks, saturated
 from liegg.inputs.hidden_derivatives import HiddenChange
+from liegg.polarization.sample_blocks import FEWEST_BLOCKS
 from liegg.polarization.streaming import PassSums
 from liegg.results.accumulated import Accumulated
 from liegg.spectrum.defects import TRIVIAL_TOLERANCE, Defects
@@ -192,7 +193,24 @@ def _verdict(
         errors=None if floor.errors is None else floor.errors[: len(solution.values)],
     )
     verdict = replace(verdict, decision=verdict.with_intervals(decision))
-    return _stable(_carried(verdict, problem), sums)
+    return _seen_twice(_stable(_carried(verdict, problem), sums), sums)
+
+
+def _seen_twice(verdict: Verdict, sums: PassSums) -> Verdict:
+    """The verdict without an interval of the count, if only one half of the samples shows what breaks the exact symmetries.
+
+    What a handful of samples violates, other samples may violate in more directions; the bootstrap cannot show that. Where there
+    are few samples altogether, a half cannot show everything, and another warning says so.
+    """
+    decision, saturated = verdict.decision, verdict.facts.saturated
+    parts = sums.parts is not None and len(sums.parts.samples) >= FEWEST_BLOCKS
+    some = 0 < decision.exact < len(verdict.solution.values)
+    few = Diagnosis.FEW_SAMPLES in [one.diagnosis for one in decision.warnings]
+    if few or not some or not parts or saturated is None or saturated():
+        return verdict
+    decision = replace(decision, certainty=None)
+    warning = Diagnosis.RARELY_VIOLATED(exact=decision.exact)
+    return _warned(replace(verdict, decision=decision, draws=None), warning)
 
 
 def _carried(verdict: Verdict, problem: Problem) -> Verdict:

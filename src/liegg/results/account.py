@@ -9,14 +9,16 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError, UnavailableError
+from liegg._utils.linalg import orthonormal_rows
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.identification import Identification
 from liegg.algebra.words.readable import word_tolerance
 from liegg.decision.decide import Decision
+from liegg.decision.gap import mixing_angle
 from liegg.decision.grades import GRADES
 from liegg.polarization.memory import readable
 from liegg.results.accumulated import Accumulated
-from liegg.results.naming import NAMED_DEFECT_FACTOR, coefficients_within, on_output
+from liegg.results.naming import INSIDE_SPAN, NAMED_DEFECT_FACTOR, coefficients_within, on_output
 from liegg.spectrum.spectrum import Spectrum, symmetry_bias
 
 LISTED_CANDIDATES = 3
@@ -65,7 +67,7 @@ class Account:
         output_generators: `[d, m, m]`, what they do to the output; None for invariance too.
         readable: the readable basis of the symmetries, if their algebra has a name: a motion in words with its defect, the interval
             of a motion that was fixed beforehand, and the grade that this defect has among the symmetries. Empty without a name,
-            and for results of earlier versions.
+            if it mixes exact motions with others, and for results of earlier versions.
         on_output: what they do to the output, in words; None for invariance, without symmetries, and for outputs without matrices.
     """
 
@@ -143,7 +145,7 @@ def account_of(
 def _readable(
     action: Action, accumulated: Accumulated, decision: Decision, identification: Identification
 ) -> tuple[Candidate, ...]:
-    """The readable basis with its defects; empty without a name, or if it lies outside the candidates."""
+    """The readable basis with its defects; empty without a name, outside the candidates, or if it mixes grades."""
     if not (decision.nullity and identification.known and isinstance(action, MatrixAction)):
         return ()
     basis = identification.readable
@@ -157,18 +159,27 @@ def _readable(
         return ()
     ends = accumulated.interval(rows, values, floor=decision.floor, level=thresholds.level)
     found = accumulated.solution.values[: decision.nullity].tolist()
+    exact = _exact(rows, accumulated, decision)
+    grades = [
+        "exact" if is_exact else _grade_among(defect, found, decision)
+        for is_exact, defect in zip(exact, values.tolist(), strict=True)
+    ]
+    if grades.count("exact") < decision.exact:  # the words would hide what is exact
+        return ()
     return tuple(
-        Candidate(
-            words=words,
-            defect=defect,
-            interval=(low, high),
-            grade=_grade_among(defect, found, decision),
-            coefficients=row,
-        )
-        for words, defect, (low, high), row in zip(
-            basis.words, values.tolist(), ends.tolist(), rows, strict=True
+        Candidate(words=words, defect=defect, interval=(low, high), grade=grade, coefficients=row)
+        for words, defect, (low, high), grade, row in zip(
+            basis.words, values.tolist(), ends.tolist(), grades, rows, strict=True
         )
     )
+
+
+def _exact(rows: Float[Tensor, "d g"], accumulated: Accumulated, decision: Decision) -> list[bool]:
+    """Whether unit directions lie in the span of the exact ones, within what these may be off."""
+    exact = orthonormal_rows(accumulated.solution.directions[: decision.exact])
+    error = mixing_angle(accumulated.solution.values, decision.exact, decision.floor)
+    outside = (rows - rows @ exact.mT @ exact).norm(dim=1)
+    return (outside <= max(INSIDE_SPAN, error)).tolist() if decision.exact else [False] * len(rows)
 
 
 def _grade_among(defect: float, found: list[float], decision: Decision) -> str:

@@ -11,6 +11,7 @@ from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import orthonormal_rows
 from liegg.actions import Action, MatrixAction
 from liegg.algebra.catalog import se, sl, so
+from liegg.algebra.closure import Closure
 from liegg.algebra.identification import Identification
 from liegg.algebra.identify import identified, too_large, unseen
 from liegg.algebra.words.readable import word_tolerance
@@ -93,6 +94,7 @@ def questioned(
     """
     if not identification.known or not decision.nullity or not isinstance(action, MatrixAction):
         return identification
+    identification = unless_refuted(identification, decision)
     failing = _does_not_hold(identification, action, accumulated, decision)
     reasons = [] if failing is None else [failing]
     if _leaves_the_data(action, accumulated, decision):
@@ -103,6 +105,21 @@ def questioned(
     if not reasons:
         return identification
     return replace(identification, confident=False, reasons=(*identification.reasons, *reasons))
+
+
+def unless_refuted(identification: Identification, decision: Decision) -> Identification:
+    """The identification, unsure if finite motions along the exact directions refute them; what a verification left exact is sure.
+
+    Args:
+        identification: the name of the span.
+        decision: which directions are symmetries.
+    """
+    warned = {warning.diagnosis for warning in decision.warnings}
+    verified = Diagnosis.FAILS_AT_FINITE_SIZE in warned and decision.exact == decision.nullity
+    if Diagnosis.EXACT_REFUTED not in warned or verified or not identification.known:
+        return identification
+    reasons = (*identification.reasons, Diagnosis.NAME_REFUTED())
+    return replace(identification, confident=False, reasons=reasons)
 
 
 def _does_not_hold(
@@ -184,10 +201,13 @@ def _same_on_this_data(
 
 def left_open(identification: Identification) -> float | None:
     """How far brackets leave a span that is not closed; None if it is closed within its uncertainty, or that is not known."""
-    found = identification.closure
-    if found is None or found.largest <= (SURELY_OPEN if found.closed else OPEN_RESIDUAL):
-        return None
-    return found.largest
+    return None if identification.closure is None else open_residual(identification.closure)
+
+
+def open_residual(found: Closure) -> float | None:
+    """How far brackets leave a span that is not closed; None if it is closed within its uncertainty."""
+    allowed = SURELY_OPEN if found.closed else OPEN_RESIDUAL
+    return None if found.largest <= allowed else found.largest
 
 
 def on_output(

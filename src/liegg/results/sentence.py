@@ -17,6 +17,9 @@ FEW_MOTIONS = 2
 WITHOUT_WORDS = "linear map"
 """How the words of a motion begin that has no name of its own."""
 
+SHOWN_VIOLATION = 0.01
+"""Share of such data that may violate what is exact above which the sentence says so: with fewer than 300 samples."""
+
 WHEN_MOVED = (Diagnosis.VERIFIED_SYMMETRIES, Diagnosis.VERIFIED_EQUIVARIANCES)
 """Verdicts that finite transformations changed."""
 
@@ -28,7 +31,7 @@ def sentence_of(sym: Symmetries) -> Remark:
         sym: the result of `discover`.
     """
     decision, model = sym.decision, sym.subject
-    if decision.undecided:
+    if decision.undecided and not decision.nullity:
         total = len(decision.grades) + decision.unsolved
         if sym.distribution is not None:
             doubted = decision.sentence.diagnosis is Diagnosis.DATA_DOUBTED
@@ -106,7 +109,9 @@ def certainty_of(sym: Symmetries) -> tuple[Remark, ...]:
     """How certain the symmetries are: the doubts about them, or "sure"."""
     decision, found = sym.decision, sym.identification
     doubts = [] if found.confident or not found.known else [Diagnosis.NAME_NOT_SURE()]
-    if decision.certainty is None:
+    if decision.undecided:
+        doubts.append(Diagnosis.MORE_UNDECIDED(count=decision.undecided))
+    elif decision.certainty is None:
         doubts.append(Diagnosis.COUNT_WITHOUT_INTERVAL())
     else:
         low, high = decision.certainty.nullity
@@ -114,6 +119,11 @@ def certainty_of(sym: Symmetries) -> tuple[Remark, ...]:
         doubts += [Diagnosis.COUNT_BETWEEN(low=low, high=high)] if low < high else []
     if any(decision.borderline[: decision.nullity]):
         doubts.append(Diagnosis.NEAR_A_THRESHOLD())
+    doubts += [
+        Diagnosis.MAY_BE_VIOLATED(share=one.values["share"])
+        for one in decision.reasons
+        if one.diagnosis is Diagnosis.NONE_VIOLATES and one.values["share"] > SHOWN_VIOLATION
+    ]
     if decision.warnings:
         doubts.append(Diagnosis.SEE_WARNINGS(count=len(decision.warnings)))
     return tuple(doubts) or (Diagnosis.SURE(),)

@@ -118,8 +118,8 @@ def _columns(sym: Symmetries, shown: range) -> list[Column]:
     decision, readable = sym.decision, sym.account.readable
     values, ends = sym.defects.tolist(), sym.intervals.tolist()
     grades = [
-        "undecided" if i < decision.undecided else grade + "?" * bool(decision.borderline[i])
-        for i, grade in enumerate(decision.grades)
+        grade + "?" * (bool(doubts) and grade != "undecided")
+        for grade, doubts in zip(decision.shown_grades, decision.borderline, strict=True)
     ]
     words = list(sym.account.words) or [""] * sym.nullity
     if len(readable) == sym.nullity:

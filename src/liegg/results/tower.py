@@ -24,7 +24,8 @@ class Level:
         dimension: how many they are.
         name: name of their algebra; "unknown" if it has none.
         confident: whether the name is sure.
-        largest: their largest defect δ².
+        largest: their largest defect δ²; where a verification lowered a grade, the largest change under finite transformations
+            relative to that of an average direction.
         effect: change of the output relative to its spread that the last of them makes, to first order, when it moves the data as
             far as the data's own spread.
     """
@@ -38,7 +39,12 @@ class Level:
 
 
 def tower_of(
-    action: Action, accumulated: Accumulated, decision: Decision, identification: Identification
+    action: Action,
+    accumulated: Accumulated,
+    decision: Decision,
+    identification: Identification,
+    *,
+    sizes: Sequence[float] = (),
 ) -> tuple[Level, ...]:
     """The levels that differ, smallest first; names those that the identification of the symmetries does not name.
 
@@ -47,15 +53,16 @@ def tower_of(
         accumulated: what the pass left.
         decision: how many there are up to each grade.
         identification: the name of the counted ones.
+        sizes: what the largest defects are taken of; by default the defects.
     """
-    tower, before = [], 0
+    sizes, tower, before = sizes or accumulated.solution.values.tolist(), [], 0
     for grade, number in zip(GRADES, decision.levels, strict=False):
         if number == before:
             continue
         before, name = number, identification
         if number != decision.nullity:
             name = _named(action, accumulated, decision, number)
-        largest = float(accumulated.solution.values[:number].max())
+        largest = max(sizes[:number])
         tower.append(
             Level(
                 grade=grade,

@@ -1,24 +1,32 @@
 """A result together with its verification, which may change the verdict."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
+from liegg._utils.linalg import orthonormal_rows
 from liegg.decision.controls import reordered
 from liegg.decision.verified import FiniteChange, Verified, verified
 from liegg.results.account import account_of, direction_error, matrices_of, words_of
 from liegg.results.accumulated import Accumulated
+from liegg.results.exact_part import exact_part
 from liegg.results.naming import left_open, name_symmetries, questioned
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import tower_of
 from liegg.results.verification import Verification
 
-WITHIN, FARTHER = 0.5, 1.0
-"""Motions up to which a verification decides whether a direction counts, and whether it is exact, in multiples of the data's
-spread. Trained networks whose translations and shears hold to 10 % up to 0.5 fail at 1, where there is no data any more."""
+WITHIN = 0.5
+"""Motion up to which a verification decides whether a direction counts, in multiples of the data's spread; what is exact is so as
+far as it was followed. Trained networks whose translations and shears hold to 10 % up to 0.5 fail at 1, where there is no data any more."""
+
+SAME_DIRECTION = 1e-6
+"""Part of a unit direction outside the closed part of a level up to which it lies in it."""
 
 ROUNDING_CHANGE = 1e-3
 """Largest relative squared change that may be rounding; a jump near the samples makes more."""
@@ -54,23 +62,39 @@ def with_verification(sym: Symmetries, verification: Verification) -> Symmetries
     if not count:
         return replace(sym, verification=verification)
     equivariance = sym.output_action is not None
-    verdict = verified(sym.decision, finite_changes(sym, verification), equivariance=equivariance)
+    verdict = verified(
+        sym.decision,
+        finite_changes(sym, verification),
+        equivariance=equivariance,
+        closed=partial(_closed, sym),
+    )
     if verdict.decision is sym.decision:
         return replace(sym, verification=verification)
     return _changed(sym, verification, verdict)
 
 
 def finite_changes(sym: Symmetries, verification: Verification) -> tuple[FiniteChange, ...]:
-    """What the curves of the symmetries show up to `WITHIN` and `FARTHER`."""
+    """What the curves of the symmetries show up to `WITHIN`, and as far as they were followed."""
     changes = []
     for curve in verification.curves:
         change, motion = curve.change_within(WITHIN)
         first = float(curve.change[0])
         floor = max(verification.floor, min(ROUNDING_SPREAD * first, ROUNDING_CHANGE))
-        farther, _ = curve.change_within(FARTHER)
+        farther, _ = curve.change_within(math.inf)
         reference = _reference(sym, verification, motion)
         changes.append(FiniteChange(change, reference, floor, motion, farther))
     return tuple(changes)
+
+
+def _closed(sym: Symmetries, places: Sequence[int]) -> list[int]:
+    """Those of some symmetries that lie in the closed part of their span."""
+    span = sym.coefficients[list(places)]
+    part = exact_part(sym.action, sym.output_action, sym.accumulated, sym.decision, span=span)
+    if part is None:
+        return list(places)
+    closed = orthonormal_rows(part.closed)
+    outside = (span - span @ closed.mT @ closed).norm(dim=1)
+    return [i for i, left in zip(places, outside.tolist(), strict=True) if left <= SAME_DIRECTION]
 
 
 def _reference(sym: Symmetries, verification: Verification, motion: float) -> float:
@@ -116,6 +140,8 @@ def _changed(sym: Symmetries, verification: Verification, verdict: Verified) -> 
         floor = max(decision.floor, decision.thresholds.resolution)
         values = accumulated.solution.values
         control = reordered(control, values, order, decision.nullity, floor=floor)
+    defects = accumulated.solution.values.tolist()
+    sizes = [max(pair) for pair in zip(defects, verdict.shares, strict=True)]
     lost = [i for i in range(sym.nullity) if i not in set(kept.tolist())]
     return replace(
         sym,
@@ -123,7 +149,7 @@ def _changed(sym: Symmetries, verification: Verification, verdict: Verified) -> 
         coefficients=coefficients,
         intervals=intervals,
         identification=identification,
-        tower=tower_of(sym.action, accumulated, decision, identification),
+        tower=tower_of(sym.action, accumulated, decision, identification, sizes=sizes),
         verification=_sorted_curves(sym, verification, kept.tolist(), lost),
         accumulated=accumulated,
         account=account,

@@ -26,6 +26,9 @@ makes a small convolutional network on images of 64 x 64 pixels about three time
 OUTPUT_UNITS = 100.0
 """Rounding units of the model's dtype, relative to its outputs, that a change may be off by."""
 
+LARGEST_ROUNDING = 0.05
+"""Largest share of the outputs that rounding may change; with more, half precision would excuse everything."""
+
 
 @dataclass
 class Meter:

@@ -29,6 +29,7 @@ from liegg.discovery.verification.follow import (
 from liegg.discovery.verification.further_curves import Others, others_of
 from liegg.discovery.verification.measure import (
     CONSTANT,
+    LARGEST_ROUNDING,
     OUTPUT_UNITS,
     Directions,
     Meter,
@@ -213,7 +214,8 @@ def _followed(
     total = expected_evaluations(question, len(given.h), len(others.words), options)
     question.meter.total = total
     random = random_controls(question, options)
-    rounding = (OUTPUT_UNITS * question.eps) ** 2 * question.output_square
+    share = min(OUTPUT_UNITS * question.eps, LARGEST_ROUNDING)
+    rounding = share**2 * question.output_square
     result = replace(result, floor=max(rounding / question.variance, question.eps))
     if len(given.h):
         curves, group, notes = follow_all(question, given, options, random)

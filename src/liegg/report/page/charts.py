@@ -40,18 +40,16 @@ def defects(record: dict[str, Any]) -> dict[str, Any]:
     )
     marks, first, place = chart["marks"], chart["first"], chart["place"]
     for i, mark in enumerate(marks, start=first):
-        grade = record["grades"][i]
-        mark["tip"] += ", undecided" if i < undecided else f", grade {grade}"
-        if i < undecided:
-            mark["kind"] = "undecided"
-        elif i >= nullity and grade == "weak":
-            mark["kind"] = "weak"
+        grade = "undecided" if 0 <= i - nullity < undecided else record["grades"][i]
+        mark["tip"] += ", undecided" if grade == "undecided" else f", grade {grade}"
+        if grade == "undecided" or (i >= nullity and grade == "weak"):
+            mark["kind"] = grade
     chart["rulers"] = [
         {"y": place(thresholds[name]), "text": f"{name} {number(thresholds[name])}"}
         for name in ("threshold", "strong")
         if chart["low"] <= thresholds[name] <= chart["high"]
     ]
-    if first < nullity < first + len(marks):
+    if first < nullity < first + len(marks) and not undecided:
         below, above = marks[nullity - 1 - first], marks[nullity - first]
         chart["gap"] = {"x": (below["x"] + above["x"]) / 2, "y1": above["y"], "y2": below["y"]}
     return chart

@@ -208,7 +208,7 @@ def defects(
     if random is not None and math.isfinite(random.low):
         share = f"random directions, lowest {number(100 * random.share)} %"
         rulers.append((random.low, "--", share))
-    grades = ["undecided"] * decision.undecided + list(decision.grades[decision.undecided :])
+    grades = list(decision.shown_grades)
     marks = []
     for name, (marker, colour) in {**GRADE_LOOKS, "undecided": ("x", MUTED)}.items():
         label = f"{'no symmetry' if name == 'none' else name} ({grades.count(name)})"
