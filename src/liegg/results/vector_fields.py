@@ -44,7 +44,7 @@ def output_field_texts(sym: Symmetries, *, latex: bool = False) -> tuple[str, ..
     if matrices is None:
         return ()
     names, error = output_names(action), direction_error(sym.decision)
-    tolerance = word_tolerance(sym.action.ambient, error)
+    tolerance = word_tolerance(action.ambient, error)
     noise = tolerance * _largest_beside(sym, action, coefficients)
     matrices = torch.where(matrices.abs() > noise, matrices, 0.0)
     return _written(action, matrices, names, error, latex=latex)
