@@ -1061,7 +1061,7 @@ class Diagnosis(Enum):
     COUNT_BETWEEN = (Kind.REASON, "{low} to {high} are possible")
     COUNT_WITHOUT_INTERVAL = (Kind.REASON, "without an interval")
     MORE_UNDECIDED = (Kind.REASON, "{count} more undecided")
-    MAY_BE_VIOLATED = (Kind.REASON, "up to {share:.1%} of such data may violate it")
+    MAY_BE_VIOLATED = (Kind.REASON, "up to {percent} % of such data may violate it")
     NEAR_A_THRESHOLD = (Kind.REASON, "near a threshold")
     SEE_WARNINGS = (Kind.REASON, "see the {count:?warning|warnings}")
 

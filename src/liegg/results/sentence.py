@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.text import root_percent
+from liegg._utils.text import percent_digits, root_percent
 from liegg.decision.grades import GRADES
 from liegg.results.symmetries import Symmetries
 
@@ -120,7 +120,7 @@ def certainty_of(sym: Symmetries) -> tuple[Remark, ...]:
     if any(decision.borderline[: decision.nullity]):
         doubts.append(Diagnosis.NEAR_A_THRESHOLD())
     doubts += [
-        Diagnosis.MAY_BE_VIOLATED(share=one.values["share"])
+        Diagnosis.MAY_BE_VIOLATED(percent=percent_digits(one.values["share"]))
         for one in decision.reasons
         if one.diagnosis is Diagnosis.NONE_VIOLATES and one.values["share"] > SHOWN_VIOLATION
     ]

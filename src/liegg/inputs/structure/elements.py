@@ -28,6 +28,9 @@ Fit = Callable[[tuple[int, ...]], None]
 
 Kind = Literal["sample", "batch", "graphs"]
 
+COUNT_OF_NODES = "num_nodes"
+"""Attribute of graphs of PyG that they count by themselves."""
+
 MASK = "mask"
 """Part of the name of an argument that takes the mask of padded clouds."""
 
@@ -52,6 +55,15 @@ class Reader:
         """The tree of an element, without labels; of the first one of a list."""
         element = element[0] if self.listed else element
         return element[0] if self.labelled else element
+
+    def plain_numbers(self, element: Any) -> list[dict[str, int | float]]:
+        """The Python numbers in an element, for each of its trees: these are no leaves, and all samples must share them."""
+        if self.listed:
+            one = replace(self, listed=False)
+            return [numbers for tree in element for numbers in one.plain_numbers(tree)]
+        found = leaves(self.tree(element))
+        numbers = {path: leaf for path, leaf in found if isinstance(leaf, int | float)}
+        return [{path: leaf for path, leaf in numbers.items() if path != COUNT_OF_NODES}]
 
     def chunk(self, element: Any) -> Chunk:
         """Leaves of the samples of an element.

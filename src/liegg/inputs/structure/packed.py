@@ -123,9 +123,10 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
     reader = reader_for(one, moves, complete=complete, clouds=clouds or listed)
     reader = replace(reader, listed=listed)
     first, shapes = reader.chunk(element), {}
-    chunks = [first] if complete else map(reader.chunk, every_element(data))
-    for number, one in enumerate(chunks):
-        _note_shapes(shapes, one, number)
+    shared = reader.plain_numbers(element)[0]
+    for number, one in enumerate([element] if complete else every_element(data)):
+        _check_shared(shared, reader.plain_numbers(one), number)
+        _note_shapes(shapes, first if complete else reader.chunk(one), number)
     tree = reader.tree(element)
     points = reader.paths[0] if first[reader.paths[0]][0].ndim > 1 else None
     if points is not None and reader.kind != "batch":
@@ -134,6 +135,23 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
         [_leaf(path, values, shapes[path], reader, tree) for path, values in first.items()], points
     )
     return Packed(data, reader, layout, first if complete else None), tree
+
+
+def _check_shared(
+    shared: Mapping[str, int | float], others: Sequence[Mapping[str, int | float]], number: int
+) -> None:
+    """Raise `DataError` for a Python number that is not the same in all samples: models get that of the first one."""
+    for other in others:
+        for path, value in other.items():
+            first = shared.get(path, value)
+            if value != first and not (
+                value != value and first != first
+            ):  # NaN is not equal to itself
+                raise DataError(
+                    f"{path!r} is {first!r} in the first sample and {value!r} in element {number}: a Python number must be "
+                    f"the same in all samples. Pass it as a tensor, torch.tensor({value!r}), or leave it out if the model "
+                    "does not use it."
+                )
 
 
 def _note_shapes(shapes: dict[str, set[tuple[int, ...]]], chunk: Chunk, number: int) -> None:
