@@ -241,8 +241,11 @@ def test_a_thousand_outputs_take_one_pass_of_all_directions():
     )
     assert (sym.settings["route"], sym.accumulated.rows.rows) == ("jvp", 640_000)
     assert len(seen) == 10
-    # one call for each of the batches after the first, and one sample in batches 1, 2, 4 and 8
-    assert sorted(calls[before[0] :]) == [1] * 4 + [64] * 9
+    # one call for each of the batches after the first; the other calls compare a few samples of a batch with them
+    after = calls[before[0] :]
+    assert after.count(64) == 9
+    assert len(after) <= 9 + 3 * 9
+    assert sum(after) <= 2 * 640
 
 
 @pytest.mark.parametrize("outputs", ["each", "sum", 3])

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from liegg._utils.device import call_within_memory, to_device
+from liegg._utils.device import call_within_memory, layout, to_device
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
 
@@ -45,7 +45,8 @@ def read_share(
     if model.finite:
         return 1.0
     squares = call_within_memory(
-        partial(_mean_squared_gradient, model), x[evenly_spaced(x, READ_SAMPLES)]
+        partial(_mean_squared_gradient, model),
+        x[evenly_spaced(x, READ_SAMPLES)].to(memory_format=layout(x)),
     )
     values = x.double() if movable is None else torch.where(movable, x.double(), 0.0)
     variances = values.var(0, correction=0)

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from liegg._utils.device import call_within_memory, to_device
+from liegg._utils.device import call_within_memory, layout, to_device
 from liegg._utils.errors import BatchMixingError, RandomModelError
 from liegg._utils.precision import coarsest, full_precision_products, rounding_unit
 from liegg.inputs.batches import FEWEST_SPACED, SPACED_NUMBERS, affordable
@@ -112,7 +112,8 @@ class SpotCheck:
     def _again(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "k c"]:
         """Outputs of the samples of all groups, each group in a call of its own."""
         with torch.no_grad():
-            return torch.cat([self.model(x[to_device(group, x.device)]) for group in self.groups])
+            groups = [x[to_device(group, x.device)] for group in self.groups]
+            return torch.cat([self.model(one.to(memory_format=layout(x))) for one in groups])
 
 
 def thorough(model: Model, x: Float[Tensor, "b ..."], first: int = 0) -> SpotCheck:

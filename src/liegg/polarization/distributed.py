@@ -152,14 +152,14 @@ def check_agreement(group: Group, settings: dict[str, Any]) -> None:
             )
 
 
-def merge_all(group: Group, state: Any, like: Any, merge: Callable[[Any, Any], Any] = merge) -> Any:
+def merge_all(group: Group, state: Any, like: Any, merged: Callable[[Any, Any], Any]) -> Any:
     """Merge the states of all processes, in the same order in each of them; two are held at a time.
 
     Args:
         group: the processes.
         state: the state of this process's share; no rows are pending.
         like: a state of no samples.
-        merge: merges two of them.
+        merged: merges two of them.
 
     Raises:
         ProcessError: another process failed or was lost.
@@ -172,7 +172,7 @@ def merge_all(group: Group, state: Any, like: Any, merge: Callable[[Any, Any], A
             dist.broadcast_object_list(message, src=rank, group=group)
         return from_tensors(message[0], like)
 
-    return reduce(merge, map(share, range(dist.get_world_size())))
+    return reduce(merged, map(share, range(dist.get_world_size())))
 
 
 def accumulate(
@@ -231,7 +231,7 @@ def accumulate(
             "Give each the complete data: liegg splits it."
         )
     remarks = dict.fromkeys(note for _, notes in every for note in notes)
-    return merge_all(group, state, empty), tuple(remarks)
+    return merge_all(group, state, empty, merge), tuple(remarks)
 
 
 def _fingerprint(

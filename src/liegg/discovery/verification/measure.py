@@ -167,7 +167,8 @@ class Question:
 
     def share(self, which: int, of: int) -> "Question":
         """The same question about every `of`-th sample; f(x) is not evaluated again; its variance and the spread are those of all."""
-        one = replace(self, x=self.x[which::of], classes=self.has_classes)
+        x = self.x[which::of].clone(memory_format=layout(self.x))
+        one = replace(self, x=x, classes=self.has_classes)
         one.__dict__.update(
             complete=self.complete[which::of], variance=self.variance, spread=self.spread
         )
