@@ -69,7 +69,7 @@ def test_three_violations_decide():
 def test_without_a_violation_the_sentence_says_how_many_there_may_be():
     few = liegg.discover(rare, with_violations(100, 3, 0), liegg.Linear(3))
     assert (few.nullity, few.name) == (3, "so(3)")
-    assert "up to 3.0% of such data" in few.sentence.values["certainty"]
+    assert "up to 3 % of such data" in few.sentence.values["certainty"]
     many = liegg.discover(rare, with_violations(400, 3, 0), liegg.Linear(3))
     assert many.sentence.values["certainty"] == "sure"
 
