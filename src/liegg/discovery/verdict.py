@@ -113,7 +113,7 @@ class Verdict:
 
     def fewer(self, number: int, warning: Remark) -> "Verdict":
         """The verdict with fewer symmetries."""
-        decision = reduced(self.decision, self.solution.values, self.facts, number, warning)
+        decision = reduced(self.decision, self.solution.values, self.facts, number, warning=warning)
         return replace(self, decision=self.with_intervals(decision))
 
 
@@ -122,8 +122,8 @@ def give_verdict(
     accumulated: Accumulated,
     floor: Floor,
     info: ModelInfo,
-    random: RandomControl | None,
     *,
+    random: RandomControl | None,
     smallest: int | None,
     halves: Halves | None = None,
 ) -> Verdict:
@@ -180,7 +180,7 @@ def _verdict(
     case = evidence(solution.values, bounds, following=following, **shared)
     facts = _facts(problem, solution, floor, info, unsolved=unsolved, halves=halves)
     warnings = (*_model_warnings(sums, floor.response, info), *info.warnings)
-    decision = _decided(solution, case, facts, thresholds, warnings, floor.errors)
+    decision = _decided(solution, case, facts, thresholds, warnings=warnings, errors=floor.errors)
     if bounds is None:
         bounds = torch.full((len(solution.values), 2), torch.nan, dtype=torch.float64)
     verdict = Verdict(
@@ -242,6 +242,7 @@ def _decided(
     case: Evidence,
     facts: DataFacts,
     thresholds: Thresholds,
+    *,
     warnings: tuple[Remark, ...],
     errors: torch.Tensor | None,
 ) -> Decision:

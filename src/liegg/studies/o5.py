@@ -77,7 +77,7 @@ def train_all(
         return [describe(member, trained.stack.network(i)) for i, member in enumerate(some)]
 
     problem = partial(regression, device=how.device)
-    return ensemble.work(networks, problem, describe_some, SCHEDULE, how)
+    return ensemble.work(networks, problem, describe_some, SCHEDULE, how=how)
 
 
 def train(
