@@ -45,11 +45,9 @@ OPTIONAL = {
 """Packages that come with extras."""
 
 PUBLIC_NAMES = """
-    Action Affine Color Image Irrep LieggError Linear Product Run Sequence
-    Symmetries Tensor Thresholds Volume __version__ actions aff algebra compare discover
-    discover_data discover_group discover_layers foreign gl identify layer_errors load plot results
-    scaling se sl
-    so sp su testing translation u verify
+    Action Affine Color Image LieggError Linear Product Run Sequence Symmetries Thresholds Volume
+    __version__ actions algebra compare discover discover_data discover_group discover_layers
+    foreign identify layer_errors load plot results scaling se so testing translation verify
 """
 PUBLIC = PUBLIC_NAMES.split()
 
