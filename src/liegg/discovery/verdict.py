@@ -24,7 +24,7 @@ from liegg.polarization.streaming import PassSums
 from liegg.results.accumulated import Accumulated
 from liegg.spectrum.defects import TRIVIAL_TOLERANCE, Defects
 
-ROUNDING_UNITS = 100.0
+ONE_ORBIT_UNITS = 100.0
 """Rounding units of its size within which the spread of an output is rounding: data on one orbit of an exact symmetry."""
 
 FEW_BLOCKS = 3.0
@@ -339,7 +339,7 @@ def _response(sums: PassSums, solution: Defects, info: ModelInfo) -> float:
     if sums.diagnostics is None or sums.spread is None:
         return 0.0
     variance, average = sums.diagnostics.variance, solution.sensitivity * sums.spread * info.read
-    if variance <= (ROUNDING_UNITS * info.unit) ** 2 * max(sums.output_square, average):
+    if variance <= (ONE_ORBIT_UNITS * info.unit) ** 2 * max(sums.output_square, average):
         return 0.0
     return average / variance
 

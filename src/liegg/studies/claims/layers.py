@@ -78,7 +78,7 @@ def _below(
     return Outcome(holds, f"{where}: {'; '.join(words)}")
 
 
-CLAIMS = (
+LAYER_CLAIMS = (
     Claim(
         name="layers-agree-at-the-end",
         statement="In the last two layers variance and bias come close to each other, however the network was trained.",
