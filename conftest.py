@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 from jaxtyping import install_import_hook
 
 SHAPES_CHECKED = find_spec("beartype") is not None
@@ -13,6 +14,10 @@ SHAPES_CHECKED = find_spec("beartype") is not None
 
 if SHAPES_CHECKED:
     install_import_hook("liegg", "beartype.beartype")
+
+# How long an example takes says something of the machine, not of the library.
+settings.register_profile("timeless", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("timeless")
 
 collect_ignore = ["tests/gpu"]
 """Tests that need a GPU run where they are named: `make test-gpu`."""

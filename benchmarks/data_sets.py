@@ -161,7 +161,7 @@ def rejected(kind: str, samples: int, functions: int, seed: int) -> dict[str, An
     for part in x.split(8192):
         hashes = sample_hashes(part)
         covers = hashes // 32 % 2**20 < 2**20 * 20_000 // samples
-        state = row_means.update(state, features, workspace, part, hashes % 32, covers=covers)
+        state = row_means.update(state, features, workspace, part, block=hashes % 32, covers=covers)
     sums = row_means.finalise(state, action, x)
     displacement = action.displacement(sums.moment, sums.samples)
     problem = pose_means(sums, displacement, 1e-12)

@@ -41,19 +41,22 @@ def _simple() -> Iterator[tuple[str, Tensor]]:
     for n in range(2, 9):
         yield from ((f"so({pair(n - q, q)})", liegg.so(n - q, q)) for q in range(n // 2 + 1))
     for n in range(2, 6):
-        yield f"sl({n},R)", liegg.sl(n)
-        yield f"gl({n},R)", liegg.gl(n)
+        yield f"sl({n},R)", liegg.algebra.sl(n)
+        yield f"gl({n},R)", liegg.algebra.gl(n)
         yield from (
-            (f"su({pair(n - q, q)})", liegg.su(n - q, q))
+            (f"su({pair(n - q, q)})", liegg.algebra.su(n - q, q))
             for q in range(n // 2 + 1)
             if (n, q) != (2, 1)
         )
-        yield from ((f"u({pair(n - q, q)})", liegg.u(n - q, q)) for q in range(n // 2 + 1))
-    yield "sl(2,R)", liegg.su(1, 1)  # two copies of sl(2,R), and that is what they are called
+        yield from ((f"u({pair(n - q, q)})", liegg.algebra.u(n - q, q)) for q in range(n // 2 + 1))
+    yield (
+        "sl(2,R)",
+        liegg.algebra.su(1, 1),
+    )  # two copies of sl(2,R), and that is what they are called
     for n in (2, 3):
-        yield f"sl({n},C)", liegg.sl(n, "C")
-        yield f"gl({n},C)", liegg.gl(n, "C")
-    yield from ((f"sp({n},R)", liegg.sp(n)) for n in (4, 6))
+        yield f"sl({n},C)", liegg.algebra.sl(n, "C")
+        yield f"gl({n},C)", liegg.algebra.gl(n, "C")
+    yield from ((f"sp({n},R)", liegg.algebra.sp(n)) for n in (4, 6))
 
 
 def _affine() -> Iterator[tuple[str, Tensor]]:
@@ -62,14 +65,16 @@ def _affine() -> Iterator[tuple[str, Tensor]]:
             (f"{'e' if q else 'se'}({pair(n - q, q)})", liegg.se(n - q, q))
             for q in range(n // 2 + 1)
         )
-    yield from ((f"aff({n})", liegg.aff(n)) for n in range(1, 5))
+    yield from ((f"aff({n})", liegg.algebra.aff(n)) for n in range(1, 5))
     yield from ((f"translation({n})", liegg.translation(n)) for n in range(2, 11))
     larger = torch.nn.functional.pad(liegg.scaling(3), (0, 1, 0, 1))
     yield "sim(3)", torch.cat([liegg.se(3), larger])
     yield "R ⋉ R³", torch.cat([larger, liegg.translation(3)])
     yield (
         "saff(2)",
-        torch.cat([torch.nn.functional.pad(liegg.sl(2), (0, 1, 0, 1)), liegg.translation(2)]),
+        torch.cat(
+            [torch.nn.functional.pad(liegg.algebra.sl(2), (0, 1, 0, 1)), liegg.translation(2)]
+        ),
     )
 
 
@@ -86,14 +91,14 @@ def _sums() -> Iterator[tuple[str, Tensor]]:
     yield "so(2)", liegg.algebra.direct_sum(liegg.so(2), still)
     yield "so(3) ⊕ so(3)", liegg.algebra.direct_sum(liegg.so(3), liegg.so(3))
     yield "so(3) ⊕ so(2)", liegg.algebra.direct_sum(liegg.so(3), liegg.so(2))
-    yield "so(3) ⊕ su(2)", liegg.algebra.direct_sum(liegg.su(2), liegg.so(3))
+    yield "so(3) ⊕ su(2)", liegg.algebra.direct_sum(liegg.algebra.su(2), liegg.so(3))
     yield "so(1,3) ⊕ so(3)", liegg.algebra.direct_sum(liegg.so(1, 3), liegg.so(3))
-    yield "sl(2,R) ⊕ so(2)", liegg.algebra.direct_sum(liegg.sl(2), liegg.so(2))
+    yield "sl(2,R) ⊕ so(2)", liegg.algebra.direct_sum(liegg.algebra.sl(2), liegg.so(2))
     yield "so(3) ⊕ R", liegg.algebra.direct_sum(liegg.so(3), liegg.scaling(1))
     yield "so(3) ⊕ R", torch.cat([liegg.so(3), liegg.scaling(3)])
-    yield "sp(4,R) ⊕ R", torch.cat([liegg.sp(4), liegg.scaling(4)])
+    yield "sp(4,R) ⊕ R", torch.cat([liegg.algebra.sp(4), liegg.scaling(4)])
     yield "so(3)", torch.stack([torch.block_diag(a, a) for a in liegg.so(3)])
-    yield "sl(2,R)", torch.stack([torch.block_diag(a, a, a) for a in liegg.sl(2)])
+    yield "sl(2,R)", torch.stack([torch.block_diag(a, a, a) for a in liegg.algebra.sl(2)])
 
 
 def normal(*shape: int, generator: torch.Generator) -> Tensor:

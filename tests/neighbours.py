@@ -126,10 +126,10 @@ def rigid() -> list[Neighbour]:
         "so(3)": liegg.so(3),
         "so(5)": liegg.so(5),
         "so(1,3)": liegg.so(1, 3),
-        "sl(3,R)": liegg.sl(3),
-        "sp(4,R)": liegg.sp(4),
-        "su(3)": liegg.su(3),
-        "sl(2,C)": liegg.sl(2, "C"),
+        "sl(3,R)": liegg.algebra.sl(3),
+        "sp(4,R)": liegg.algebra.sp(4),
+        "su(3)": liegg.algebra.su(3),
+        "sl(2,C)": liegg.algebra.sl(2, "C"),
         "so(3) ⊕ so(3)": algebra.direct_sum(liegg.so(3), liegg.so(3)),
         "diagonal(4)": algebra.diagonal(4),
     }
@@ -142,7 +142,7 @@ def with_error(case: Neighbour, error: float, seed: int) -> Tensor:
     d, n, _ = case.generators.shape
     rows = torch.linalg.qr(case.generators.flatten(1).mT)[0].mT
     rows = torch.linalg.qr(normal(d, d, seed=seed))[0] @ rows
-    free = (liegg.gl(n) if case.errors is None else case.errors).flatten(1)
+    free = (liegg.algebra.gl(n) if case.errors is None else case.errors).flatten(1)
     free = torch.linalg.qr(free.mT)[0].mT
     noise = normal(d, len(free), seed=seed + 1) @ free / math.sqrt(len(free))
     return (rows + error * noise).unflatten(1, (n, n))

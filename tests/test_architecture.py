@@ -45,11 +45,9 @@ OPTIONAL = {
 """Packages that come with extras."""
 
 PUBLIC_NAMES = """
-    Action Affine Color Image Irrep LieggError Linear Product Run Sequence
-    Symmetries Tensor Thresholds Volume __version__ actions aff algebra compare discover
-    discover_data discover_group discover_layers foreign gl identify layer_errors load plot results
-    scaling se sl
-    so sp su testing translation u verify
+    Action Affine Color Image LieggError Linear Product Run Sequence Symmetries Thresholds Volume
+    __version__ actions algebra compare discover discover_data discover_group discover_layers
+    foreign identify layer_errors load plot results scaling se so testing translation verify
 """
 PUBLIC = PUBLIC_NAMES.split()
 
@@ -281,6 +279,42 @@ def many_lines(module: str, tree: ast.Module) -> list[int]:
     return [lines] if lines > 400 else []
 
 
+def functions(tree: ast.Module) -> list[ast.FunctionDef]:
+    """All functions and methods of a module."""
+    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+
+
+def long_functions(_: str, tree: ast.Module) -> list[str]:
+    """Functions of more than 60 lines, docstring left out."""
+    return [
+        node.name
+        for node in functions(tree)
+        if (node.end_lineno or 0) - node.lineno + 1 - docstring_lines(node) > 60
+    ]
+
+
+def docstring_lines(node: ast.FunctionDef) -> int:
+    """Lines of a function's docstring."""
+    first = node.body[0]
+    return (first.end_lineno or 0) - first.lineno + 1 if ast.get_docstring(node) else 0
+
+
+CALLED_BY_TORCH = {"vmap", "_attention_arguments", "attention_tangent", "layer_norm_tangent"}
+"""Functions whose signature torch fixes."""
+
+
+def many_positional(module: str, tree: ast.Module) -> list[str]:
+    """Functions with more than four positional arguments; those of commands are options."""
+    if part_of(module) == "cli":
+        return []
+    return [
+        node.name
+        for node in functions(tree)
+        if node.name not in CALLED_BY_TORCH
+        and len([a for a in (*node.args.posonlyargs, *node.args.args) if a.arg != "self"]) > 4
+    ]
+
+
 RULES: dict[Callable[[str, ast.Module], list], tuple[str, str]] = {
     undocumented: ('"""m"""\ndef f():\n  ...', '"""m"""\ndef f():\n  """d"""\ndef _g(): ...'),
     prints: ("print(1)", "console.print(1)"),
@@ -289,6 +323,11 @@ RULES: dict[Callable[[str, ast.Module], list], tuple[str, str]] = {
     unpickles: ("torch.load(path)", "torch.load(path, weights_only=True)"),
     switches_on_actions: ("isinstance(action, Linear | Affine)", "isinstance(action, Action)"),
     many_lines: ("\n" * 400 + "x = 1", "x = 1"),
+    long_functions: (
+        "def f():\n" + "  x = 1\n" * 60,
+        'def f():\n  """d\n\n  e"""\n' + "  x = 1\n" * 59,
+    ),
+    many_positional: ("def f(a, b, c, d, e): ...", "def f(self, a, b, c, d, *, e): ..."),
 }
 
 

@@ -11,20 +11,9 @@ from liegg._utils.version import __version__
 if TYPE_CHECKING:
     from liegg import actions, algebra, results, testing
     from liegg._utils.errors import LieggError
-    from liegg.actions import (
-        Action,
-        Affine,
-        Color,
-        Image,
-        Irrep,
-        Linear,
-        Product,
-        Sequence,
-        Tensor,
-        Volume,
-    )
+    from liegg.actions import Action, Affine, Color, Image, Linear, Product, Sequence, Volume
     from liegg.algebra import identify
-    from liegg.algebra.catalog import aff, gl, scaling, se, sl, so, sp, su, translation, u
+    from liegg.algebra.catalog import scaling, se, so, translation
     from liegg.decision.thresholds import Thresholds
     from liegg.discovery.compare import compare
     from liegg.discovery.data.discover_data import discover_data
@@ -46,26 +35,13 @@ _HOMES = {
         "Affine",
         "Color",
         "Image",
-        "Irrep",
         "Linear",
         "Product",
         "Sequence",
-        "Tensor",
         "Volume",
     ),
     "liegg.algebra": ("identify",),
-    "liegg.algebra.catalog": (
-        "aff",
-        "gl",
-        "scaling",
-        "se",
-        "sl",
-        "so",
-        "sp",
-        "su",
-        "translation",
-        "u",
-    ),
+    "liegg.algebra.catalog": ("scaling", "se", "so", "translation"),
     "liegg.decision.thresholds": ("Thresholds",),
     "liegg.discovery.compare": ("compare",),
     "liegg.discovery.data.discover_data": ("discover_data",),
@@ -93,19 +69,16 @@ __all__ = [
     "Affine",
     "Color",
     "Image",
-    "Irrep",
     "LieggError",
     "Linear",
     "Product",
     "Run",
     "Sequence",
     "Symmetries",
-    "Tensor",
     "Thresholds",
     "Volume",
     "__version__",
     "actions",
-    "aff",
     "algebra",
     "compare",
     "discover",
@@ -113,7 +86,6 @@ __all__ = [
     "discover_group",
     "discover_layers",
     "foreign",
-    "gl",
     "identify",
     "layer_errors",
     "load",
@@ -121,19 +93,21 @@ __all__ = [
     "results",
     "scaling",
     "se",
-    "sl",
     "so",
-    "sp",
-    "su",
     "testing",
     "translation",
-    "u",
     "verify",
 ]
 
 _MOVED = {
-    **dict.fromkeys(("Banded", "Blocks", "KroneckerSum", "Weights", "smooth"), "liegg.actions.{}"),
-    **dict.fromkeys(("diagonal", "direct_sum", "heis", "o", "shear"), "liegg.algebra.{}"),
+    **dict.fromkeys(
+        ("Banded", "Blocks", "Irrep", "KroneckerSum", "Tensor", "Weights", "smooth"),
+        "liegg.actions.{}",
+    ),
+    **dict.fromkeys(
+        ("aff", "diagonal", "direct_sum", "gl", "heis", "o", "shear", "sl", "sp", "su", "u"),
+        "liegg.algebra.{}",
+    ),
     **dict.fromkeys(
         ("Comparison", "Decision", "Identification", "LayerSymmetries", "Verification"),
         "liegg.results.{}",

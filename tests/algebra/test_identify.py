@@ -47,23 +47,23 @@ def spin(twice: int) -> torch.Tensor:
 def test_coincidences_are_told_apart_by_what_they_act_on():
     for generators, name, other in [
         (liegg.so(3), "so(3)", "su(2)"),
-        (liegg.su(2), "su(2)", "so(3)"),
+        (liegg.algebra.su(2), "su(2)", "so(3)"),
         (liegg.so(1, 2), "so(1,2)", "sl(2,R)"),
-        (liegg.sl(2), "sl(2,R)", "so(1,2)"),
+        (liegg.algebra.sl(2), "sl(2,R)", "so(1,2)"),
         (liegg.so(4), "so(4)", "so(3) ⊕ so(3)"),
         (liegg.algebra.direct_sum(liegg.so(3), liegg.so(3)), "so(3) ⊕ so(3)", "so(4)"),
         (liegg.so(1, 3), "so(1,3)", "sl(2,C)"),
-        (liegg.sl(2, "C"), "sl(2,C)", "so(1,3)"),
+        (liegg.algebra.sl(2, "C"), "sl(2,C)", "so(1,3)"),
         (liegg.so(2), "so(2)", "u(1)"),
         (liegg.so(6), "so(6)", "su(4)"),
-        (liegg.su(4), "su(4)", "so(6)"),
+        (liegg.algebra.su(4), "su(4)", "so(6)"),
         (liegg.so(2, 3), "so(2,3)", "sp(4,R)"),
-        (liegg.sp(4), "sp(4,R)", "so(2,3)"),
+        (liegg.algebra.sp(4), "sp(4,R)", "so(2,3)"),
         (liegg.so(3, 3), "so(3,3)", "sl(4,R)"),
-        (liegg.sl(4), "sl(4,R)", "so(3,3)"),
+        (liegg.algebra.sl(4), "sl(4,R)", "so(3,3)"),
         (liegg.so(2, 4), "so(2,4)", "su(2,2)"),
-        (liegg.su(2, 2), "su(2,2)", "so(2,4)"),
-        (liegg.su(1, 1), "sl(2,R)", "su(1,1)"),
+        (liegg.algebra.su(2, 2), "su(2,2)", "so(2,4)"),
+        (liegg.algebra.su(1, 1), "sl(2,R)", "su(1,1)"),
         (liegg.so(2, 2), "so(2,2)", "sl(2,R) ⊕ sl(2,R)"),
     ]:
         found = liegg.identify(hidden(generators, 11, condition=30.0))
@@ -92,7 +92,7 @@ def test_another_representation_is_named_by_its_structure():
 @given(
     seed=st.integers(0, 10_000),
     which=st.sampled_from(
-        [(liegg.so(1, 2), "so(1,2)"), (liegg.se(2), "se(2)"), (liegg.u(2), "u(2)")]
+        [(liegg.so(1, 2), "so(1,2)"), (liegg.se(2), "se(2)"), (liegg.algebra.u(2), "u(2)")]
     ),
 )
 def test_any_basis_and_scale_gives_the_same_algebra(seed, which):
@@ -129,7 +129,13 @@ def test_exact_input_is_exact():
 
 
 def test_noise_is_estimated_from_the_brackets():
-    for generators in [so(5), liegg.sp(4), liegg.se(3), liegg.su(3), liegg.algebra.heis(5)]:
+    for generators in [
+        so(5),
+        liegg.algebra.sp(4),
+        liegg.se(3),
+        liegg.algebra.su(3),
+        liegg.algebra.heis(5),
+    ]:
         for noise in [1e-3, 3e-2]:
             found = liegg.identify(hidden(generators, 3, condition=2.0, noise=noise))
             stated = liegg.identify(
@@ -238,14 +244,14 @@ def test_sums_and_copies_in_any_coordinates():
         (liegg.algebra.direct_sum(liegg.se(3), liegg.se(3)), "se(3) ⊕ se(3)"),
         (liegg.algebra.direct_sum(so(1, 1), so(1, 1)), "so(1,1) ⊕ so(1,1)"),
         (liegg.algebra.direct_sum(so(1, 1), so(3)), "so(3) ⊕ so(1,1)"),
-        (liegg.algebra.direct_sum(liegg.su(2), liegg.su(2)), "su(2) ⊕ su(2)"),
+        (liegg.algebra.direct_sum(liegg.algebra.su(2), liegg.algebra.su(2)), "su(2) ⊕ su(2)"),
         (liegg.algebra.direct_sum(so(2), liegg.algebra.diagonal(2)), "so(2) ⊕ R²"),
         (liegg.algebra.direct_sum(liegg.scaling(2), torch.zeros(0, 1, 1)), "scaling(2)"),
-        (liegg.algebra.direct_sum(so(2), liegg.gl(2)), "gl(2,R) ⊕ so(2)"),
-        (liegg.algebra.direct_sum(liegg.sl(2), so(4)), "so(4) ⊕ sl(2,R)"),
+        (liegg.algebra.direct_sum(so(2), liegg.algebra.gl(2)), "gl(2,R) ⊕ so(2)"),
+        (liegg.algebra.direct_sum(liegg.algebra.sl(2), so(4)), "so(4) ⊕ sl(2,R)"),
         (torch.stack([torch.block_diag(a, a) for a in so(2)]), "u(1)"),
-        (torch.stack([torch.block_diag(a, a) for a in liegg.gl(2)]), "gl(2,R)"),
-        (torch.stack([torch.block_diag(a, -a.mT) for a in liegg.sl(3)]), "sl(3,R)"),
+        (torch.stack([torch.block_diag(a, a) for a in liegg.algebra.gl(2)]), "gl(2,R)"),
+        (torch.stack([torch.block_diag(a, -a.mT) for a in liegg.algebra.sl(3)]), "sl(3,R)"),
     ]:
         assert liegg.identify(generators).name == name
         assert liegg.identify(hidden(generators, 1, condition=100.0)).name == name
@@ -255,7 +261,7 @@ def test_translations_beyond_what_the_linear_part_moves():
     for linear, k, name in [
         (so(2), 3, "se(2) ⊕ R"),
         (so(3), 4, "se(3) ⊕ R"),
-        (liegg.sl(2), 3, "saff(2) ⊕ R"),
+        (liegg.algebra.sl(2), 3, "saff(2) ⊕ R"),
         (so(1, 2), 4, "e(1,2) ⊕ R"),
     ]:
         side = k + 1
@@ -276,11 +282,11 @@ def test_the_words_say_copies_and_duals():
 
 def test_the_catalogue_as_it_stands():
     for generators in [
-        liegg.sp(4),
-        liegg.sp(6),
+        liegg.algebra.sp(4),
+        liegg.algebra.sp(6),
         so(4),
-        liegg.su(3),
-        liegg.aff(3),
+        liegg.algebra.su(3),
+        liegg.algebra.aff(3),
         liegg.algebra.heis(5),
         liegg.algebra.shear(4),
         liegg.algebra.diagonal(3),
@@ -295,7 +301,7 @@ def test_the_catalogue_as_it_stands():
 
 
 def test_a_span_that_is_not_closed_is_not_named():
-    found = liegg.identify(liegg.sl(2)[:2])
+    found = liegg.identify(liegg.algebra.sl(2)[:2])
     assert not found.known
     assert found.title() == "unknown algebra of dimension 2"
     assert found.reasons[0].diagnosis is Diagnosis.NOT_CLOSED
@@ -350,7 +356,7 @@ def test_a_generator_that_is_left_out_makes_the_name_unsure():
     frame = torch.tensor([[0.6, 0.8], [-0.8, 0.6]]).double() @ torch.diag(
         torch.tensor([1.0, 1000.0]).double()
     )
-    given = frame @ liegg.sl(2) @ torch.linalg.inv(frame)
+    given = frame @ liegg.algebra.sl(2) @ torch.linalg.inv(frame)
     mixed = (normal(3, 3, seed=1) @ given.flatten(1)).unflatten(1, (2, 2))
     assert liegg.identify(mixed).name == "sl(2,R)"
     lost = liegg.identify(mixed.float())

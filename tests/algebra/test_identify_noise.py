@@ -30,8 +30,8 @@ AFFINE = {
     "se(3)": liegg.se(3),
     "sim(2)": similarities(2),
     "sim(3)": similarities(3),
-    "aff(1)": liegg.aff(1),
-    "aff(2)": liegg.aff(2),
+    "aff(1)": liegg.algebra.aff(1),
+    "aff(2)": liegg.algebra.aff(2),
     "so(2)": padded(liegg.so(2)),
     "so(3)": padded(liegg.so(3)),
     "aff(1) ⊕ aff(1)": torch.cat([padded(liegg.algebra.diagonal(2)), liegg.translation(2)]),
@@ -43,7 +43,7 @@ LINEAR = {
     "so(2) ⊕ so(2)": liegg.algebra.direct_sum(liegg.so(2), liegg.so(2)),
     "translation(2)": liegg.translation(2),
     "se(2)": liegg.se(2),
-    "aff(1)": liegg.aff(1),
+    "aff(1)": liegg.algebra.aff(1),
 }
 
 NOT_RIGID = {*(f"translation({k})" for k in (1, 2, 3, 4)), "se(2)", "so(2)", "so(2) ⊕ so(2)"}

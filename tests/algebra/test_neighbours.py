@@ -144,7 +144,9 @@ DEFORMED = {
         ]
     ),
     "so(3) beside a spiral": direct_sum(liegg.so(3), liegg.so(2) + 0.01 * ONE_PLANE),
-    "su(2) with a spiral": torch.cat([liegg.su(2), liegg.u(2)[3:] + 0.01 * torch.eye(4)]),
+    "su(2) with a spiral": torch.cat(
+        [liegg.algebra.su(2), liegg.algebra.u(2)[3:] + 0.01 * torch.eye(4)]
+    ),
     "spiral with translations": planar((0.01, -1), (1, 0.01)),
 }
 

@@ -16,9 +16,9 @@ def padded(linear):
 
 RIGID = [
     (liegg.so(3), False, True),
-    (liegg.u(3), False, True),
+    (liegg.algebra.u(3), False, True),
     (diagonal(3), False, True),
-    (liegg.aff(2), True, True),
+    (liegg.algebra.aff(2), True, True),
     (liegg.se(3), True, True),
     (liegg.se(3), False, False),
     (liegg.se(2), True, False),
@@ -50,17 +50,17 @@ ACTS_ONE_WAY = {
     "two rotations": (direct_sum(liegg.so(2), liegg.so(2)), False, False),
     "diagonal": (diagonal(3), False, True),
     "diagonal on part of the space": (padded(diagonal(2)), False, False),
-    "u(2)": (liegg.u(2), False, False),
-    "u(5), too large to compute": (liegg.u(5), False, False),
-    "gl(2,C)": (liegg.gl(2, "C"), False, True),
+    "u(2)": (liegg.algebra.u(2), False, False),
+    "u(5), too large to compute": (liegg.algebra.u(5), False, False),
+    "gl(2,C)": (liegg.algebra.gl(2, "C"), False, True),
     "so(3) with scalings": (torch.cat([liegg.so(3), liegg.scaling(3)]), False, True),
     "so(7) with scalings, by theorem": (torch.cat([liegg.so(7), liegg.scaling(7)]), False, True),
     "so(3) beside a scaling": (direct_sum(liegg.so(3), liegg.scaling(1)), False, False),
     "so(3) beside a rotation": (direct_sum(liegg.so(3), liegg.so(2)), False, False),
     "se(3)": (liegg.se(3), True, True),
     "similarities": (torch.cat([liegg.se(2), padded(liegg.scaling(2))]), True, True),
-    "aff(1)": (liegg.aff(1), True, True),
-    "aff(1) among all matrices": (liegg.aff(1), False, False),
+    "aff(1)": (liegg.algebra.aff(1), True, True),
+    "aff(1) among all matrices": (liegg.algebra.aff(1), False, False),
 }
 """H¹(h, gl/h): homomorphisms of h into what commutes with it, for reductive algebras, beside those into the algebra itself."""
 
@@ -77,7 +77,7 @@ def test_what_acts_in_one_way_only(generators, affine, answer):
         assert rigidity(other, 1e-6).action is answer
 
 
-@pytest.mark.parametrize("generators", [liegg.se(2), liegg.aff(2), heis(5)])
+@pytest.mark.parametrize("generators", [liegg.se(2), liegg.algebra.aff(2), heis(5)])
 def test_changes_by_a_new_basis(generators):
     """Against a small change of the basis itself, and the inner products against those of all entries."""
     basis = orthonormal(generators)

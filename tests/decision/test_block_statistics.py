@@ -39,11 +39,11 @@ EVERY = torch.eye(9, dtype=torch.float64).reshape(9, 3, 3)
 QUESTIONS = {
     "invariance": (mlp(3, 8, 2), Linear(3), None, torch.float64),
     "squared": (mlp(3, 8, 2, dtype=torch.float32), Linear(3), None, torch.float32),
-    "restricted": (mlp(3, 8, 2), Linear(3).restrict(liegg.sl(3)), None, torch.float64),
+    "restricted": (mlp(3, 8, 2), Linear(3).restrict(liegg.algebra.sl(3)), None, torch.float64),
     "equivariance": (field_map, Linear(3), Linear(3), torch.float64),
     "restricted equivariance": (
         field_map,
-        Linear(3).restrict(liegg.sl(3)),
+        Linear(3).restrict(liegg.algebra.sl(3)),
         Linear(3),
         torch.float64,
     ),

@@ -453,7 +453,7 @@ def test_the_interval_of_a_span_by_hand(number):
     for limit in (11.0, 3.0):
         spread = draws.std(ddof=1) * np.sqrt(12 / 11) * scipy.stats.t.ppf(0.975, min(limit, own))
         ends = relative_span_interval(
-            moments, lengths, 1.0, weights, number, level=0.95, limit=limit
+            moments, lengths, 1.0, weights, number=number, level=0.95, limit=limit
         ).log()
         assert float(ends.mean()) == pytest.approx(crossed / 2, abs=1e-6)
         half = float(ends[1] - ends[0]) / 2
@@ -476,7 +476,7 @@ def test_a_span_does_not_depend_on_the_basis_of_ties():
         one.samples,
     )
     spans = [
-        relative_span_interval(moments, lengths, 1.0, weights, 2, level=0.95)
+        relative_span_interval(moments, lengths, 1.0, weights, number=2, level=0.95)
         for moments in (one, other)
     ]
     torch.testing.assert_close(spans[0], spans[1], rtol=1e-8, atol=0.0)

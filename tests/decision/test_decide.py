@@ -285,7 +285,7 @@ def test_a_decision_with_fewer_symmetries():
     case = evidence(solution.values, floor=FLOOR)
     whole = decide(solution, case, facts, Thresholds())
     warning = Diagnosis.LEVEL_NOT_CLOSED(directions=1, residual=0.3)
-    fewer = reduced(whole, solution.values, facts, 1, warning)
+    fewer = reduced(whole, solution.values, facts, 1, warning=warning)
     assert (whole.nullity, fewer.nullity, fewer.levels) == (2, 1, (1, 1, 1, 2))
     assert fewer.grades == ("exact", "weak", "none", "none")
     assert fewer.sentence.diagnosis is Diagnosis.EXACT

@@ -26,7 +26,7 @@ def _sums(x: torch.Tensor, functions: int = 12, copies: int = 1) -> RowMeans:
     block = torch.arange(len(x)) % 16
     for _ in range(copies):
         covers = torch.ones(len(x)) > 0
-        state = row_means.update(state, features, workspace, x, block, covers=covers)
+        state = row_means.update(state, features, workspace, x, block=block, covers=covers)
     return row_means.finalise(state, ACTION, x)
 
 

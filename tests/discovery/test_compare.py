@@ -334,9 +334,10 @@ def test_loaded_results_say_the_same(one, other, tmp_path):
 
 
 def test_a_change_of_the_basis_of_a_restriction_changes_nothing():
-    mixed = torch.einsum("ab,bij->aij", regular(8), liegg.sl(3))
+    mixed = torch.einsum("ab,bij->aij", regular(8), liegg.algebra.sl(3))
     one, other = (
-        liegg.discover(bent(0.1), DATA[0], THREE.restrict(basis)) for basis in (liegg.sl(3), mixed)
+        liegg.discover(bent(0.1), DATA[0], THREE.restrict(basis))
+        for basis in (liegg.algebra.sl(3), mixed)
     )
     found = compare(one, other)
     assert found.shared == 3

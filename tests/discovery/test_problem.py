@@ -45,7 +45,7 @@ def test_a_problem_is_the_pair_of_its_sums():
 
 
 def test_a_restricted_action_keeps_the_unit_of_its_parent():
-    sums, inner = streamed(), ACTION.restrict(liegg.sl(3))
+    sums, inner = streamed(), ACTION.restrict(liegg.algebra.sl(3))
     whole, part = (pose(sums, action, None, Thresholds()) for action in (ACTION, inner))
     sensitivity = solve(whole, None, "cpu")[0].sensitivity
     assert part.sensitivity == pytest.approx(sensitivity, rel=1e-12)

@@ -38,7 +38,7 @@ def streamed(gradients, **rest):
 
 
 def decided(gradients, **rest):
-    return solve_and_decide(streamed(gradients, **rest), ACTION, HOW, Thresholds(), INFO)
+    return solve_and_decide(streamed(gradients, **rest), ACTION, HOW, Thresholds(), info=INFO)
 
 
 def test_sums_alone_decide():
@@ -88,7 +88,7 @@ def test_a_still_model_is_undecided_unless_other_changes_move_it():
     sums = streamed(torch.zeros_like(X))
     for slope, expected in ((0.0, (0, 9)), (4.0, (9, 0))):
         info = replace(INFO, slope=slope)
-        sym = solve_and_decide(sums, ACTION, HOW, Thresholds(), info)
+        sym = solve_and_decide(sums, ACTION, HOW, Thresholds(), info=info)
         assert (sym.nullity, sym.decision.undecided) == expected
         assert sym.accumulated.solution.sensitivity == 0.0
         assert sym.defects.tolist() == [0.0] * 9
@@ -97,7 +97,7 @@ def test_a_still_model_is_undecided_unless_other_changes_move_it():
 
 def test_only_the_smallest_are_recorded_if_only_these_were_requested():
     sums = streamed(2 * X)
-    sym = solve_and_decide(sums, ACTION, HOW, Thresholds(), INFO, smallest=2)
+    sym = solve_and_decide(sums, ACTION, HOW, Thresholds(), info=INFO, smallest=2)
     assert (len(sym.defects), sym.decision.unsolved, sym.decision.is_lower_bound) == (2, 7, True)
     assert sym.identification.reasons == (Diagnosis.MORE_THAN_SOLVED(),)
     assert sym.settings["bottom"] == 2

@@ -40,7 +40,7 @@ def test_a_linear_model_agrees_on_shears_and_translations_whatever_the_images():
     """Both ends of a motion differ by twice the secant, to the pixels at the border."""
     action = liegg.Image("affine", border="periodic")
     steps = action.steps((12, 12))
-    promised, real, _ = squared_changes(Model(linear, "f"), action, PLAN, steps, NOISE)
+    promised, real, _ = squared_changes(Model(linear, "f"), action, PLAN, steps, x=NOISE)
     shifts = [2, 5]
     torch.testing.assert_close(promised[shifts], real[shifts], rtol=1e-10, atol=0)
 
@@ -84,7 +84,9 @@ def test_other_actions_are_not_moved():
 def test_every_treatment_of_the_outputs(outputs):
     steps = AFFINE.steps((12, 12))
     plan = Plan(outputs, "vjp", seed=3)
-    promised, real, _ = squared_changes(Model(linear, "f"), AFFINE, plan, steps, 0.02 * SMOOTH[:6])
+    promised, real, _ = squared_changes(
+        Model(linear, "f"), AFFINE, plan, steps, x=0.02 * SMOOTH[:6]
+    )
     torch.testing.assert_close(promised, real, rtol=0.2, atol=0.05 * float(real.max()))
 
 

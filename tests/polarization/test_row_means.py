@@ -16,7 +16,7 @@ def test_means_and_covariance_are_those_of_the_dense_rows() -> None:
     state, workspace = row_means.init(functions, action, x, 4), Workspace(action)
     for part in (slice(0, 25), slice(25, 60)):
         state = row_means.update(
-            state, functions, workspace, x[part], block[part], covers=torch.ones(60)[part] > 0
+            state, functions, workspace, x[part], block=block[part], covers=torch.ones(60)[part] > 0
         )
     sums = row_means.finalise(state, action, x)
     # By hand: cos(w x + b) along x_j d_i, row-major or not as the action says.
@@ -47,7 +47,7 @@ def test_sums_of_processes_merge_to_those_of_one() -> None:
             functions,
             Workspace(action),
             x[part],
-            block[part],
+            block=block[part],
             covers=covers[part],
             label=label[part],
             first=part.start,

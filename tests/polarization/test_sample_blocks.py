@@ -226,7 +226,7 @@ def test_blocks_sum_to_what_is_streamed_without_them():
         (mlp(3, 16, 2), normal(200, 3), Linear(3)),
         (mlp(3, 16, 2), normal(200, 3), Affine(3)),
         (FromInnerProducts(3), normal(200, 6), Linear(3, copies=2)),
-        (mlp(3, 16, 2), normal(200, 3), Linear(3).restrict(liegg.sl(3))),
+        (mlp(3, 16, 2), normal(200, 3), Linear(3).restrict(liegg.algebra.sl(3))),
         (
             lambda x: (x.square().sum((2, 3)) + x.sum((2, 3))).sin(),
             normal(60, 2, 6, 6),

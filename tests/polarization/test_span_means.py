@@ -18,7 +18,7 @@ def test_means_and_covariance_are_those_of_the_dense_rows() -> None:
     empty = span_means.init(12, 9, 2)
     parts = [
         span_means.update(
-            empty, functions, ACTION, along, x[p], covers=covers[p], most=80, label=label[p]
+            empty, functions, ACTION, along, x=x[p], covers=covers[p], most=80, label=label[p]
         )
         for p in (slice(0, 30), slice(30, 80))
     ]

@@ -183,7 +183,7 @@ def analyses() -> Iterator[tuple[str, Callable[[], Any]]]:
         "restricted to all",
         lambda: liegg.discover(square, normal(50, 3), linear3.restrict(liegg.so(3))),
     )
-    yield "restricted", lambda: liegg.discover(net, x3, linear3.restrict(liegg.sl(3)))
+    yield "restricted", lambda: liegg.discover(net, x3, linear3.restrict(liegg.algebra.sl(3)))
     yield (
         "bottom",
         lambda: liegg.discover(square, normal(200, 4), liegg.Linear(4), run=liegg.Run(bottom=8)),

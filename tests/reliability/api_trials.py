@@ -151,9 +151,9 @@ def targets() -> Iterator[tuple[str, Callable[[Value], Any], Callable[[Any], boo
     for name in ("group", "channels", "shape"):
         yield _with(liegg.Color, {}, name)
     for name in ("n", "rank", "symmetric", "antisymmetric", "form", "copies", "names"):
-        yield _with(liegg.Tensor, {"n": 3}, name)
+        yield _with(liegg.actions.Tensor, {"n": 3}, name)
     for name in ("l", "order", "copies", "names"):
-        yield _with(liegg.Irrep, {"l": 2}, name)
+        yield _with(liegg.actions.Irrep, {"l": 2}, name)
     yield "Product(v)", lambda v: liegg.Product(v), anything
     yield "Product(Linear(2), v)", lambda v: liegg.Product(liegg.Linear(2), v), anything
     yield "Linear(3).restrict(v)", lambda v: liegg.Linear(3).restrict(v), anything
@@ -164,9 +164,9 @@ def targets() -> Iterator[tuple[str, Callable[[Value], Any], Callable[[Any], boo
     yield "Weights(v)", lambda v: a.Weights(v), anything
     yield "KroneckerSum(v)", lambda v: a.KroneckerSum(v), anything
     for name in ("so", "gl", "sl", "sp", "u", "su", "se", "aff", "translation", "scaling"):
-        yield f"{name}(v)", getattr(liegg, name), anything
+        yield f"{name}(v)", getattr(liegg.algebra, name), anything
     for name in ("so", "se", "su", "u", "gl", "sl"):
-        yield f"{name}(2, v)", functools.partial(getattr(liegg, name), 2), anything
+        yield f"{name}(2, v)", functools.partial(getattr(liegg.algebra, name), 2), anything
     for name in ("generators", "longest", "unit", "per_unit", "action"):
         yield _with(a.Motion, {"generators": liegg.so(3)}, name)
     images = {"model": lambda x: x.flatten(1)[:, :3], "data": torch.rand(8, 6, 6)}

@@ -14,7 +14,7 @@ TURN = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
 
 def test_generators_by_number_and_of_your_own(exact):
     assert torch.equal(generator_of(exact, 1), exact.generators[1])
-    assert torch.equal(generator_of(exact, liegg.gl(3)[4].float()), liegg.gl(3)[4])
+    assert torch.equal(generator_of(exact, liegg.algebra.gl(3)[4].float()), liegg.algebra.gl(3)[4])
 
 
 @pytest.mark.parametrize("which", [3, -1])

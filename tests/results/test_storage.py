@@ -64,7 +64,10 @@ RECORDS = {
         mlp(3, 8, 2, dtype=torch.float32), normal(200, 3).float(), liegg.Linear(3)
     ),
     "restricted equivariance": lambda: liegg.discover(
-        bent, normal(100, 3), liegg.Linear(3).restrict(liegg.sl(3)), output_action=liegg.Linear(3)
+        bent,
+        normal(100, 3),
+        liegg.Linear(3).restrict(liegg.algebra.sl(3)),
+        output_action=liegg.Linear(3),
     ),
     "groups": lambda: liegg.discover(
         mlp(3, 8, 2),

@@ -233,7 +233,9 @@ def test_the_sensitivity_can_be_given():
 
 def test_defect_of_any_direction_is_the_oracles():
     h = normal(5, 9)
-    values = defect_of(h, h @ factor(E).mT, mean_square(XI), len(XI), SOLVED.sensitivity)
+    values = defect_of(
+        h, h @ factor(E).mT, mean_square(XI), len(XI), sensitivity=SOLVED.sensitivity
+    )
     expected = [oracle.defect(E, XI, row.numpy(), SOLVED.sensitivity) for row in h]
     np.testing.assert_allclose(values, expected, rtol=1e-10)
 
@@ -246,14 +248,14 @@ def test_defect_of_a_direction_that_does_not_move_the_data_is_nan():
     trivial = defects(factor(e), m, len(xi)).trivial
     h = torch.cat([normal(4, 3) @ trivial, torch.zeros(1, 9, dtype=torch.float64), normal(1, 9)])
     for sensitivity in (1.0, 0.0):
-        values = defect_of(h, h @ factor(e).mT, m, len(xi), sensitivity)
+        values = defect_of(h, h @ factor(e).mT, m, len(xi), sensitivity=sensitivity)
         assert values.isnan().tolist() == [True] * 5 + [False]
 
 
 def test_defect_of_a_constant_is_zero():
     h = normal(2, 9)
     assert defect_of(
-        h, torch.zeros(2, 9, dtype=torch.float64), mean_square(XI), len(XI), 0.0
+        h, torch.zeros(2, 9, dtype=torch.float64), mean_square(XI), len(XI), sensitivity=0.0
     ).tolist() == [0.0, 0.0]
 
 

@@ -5,7 +5,7 @@ import torch
 from liegg.studies import ensemble
 from liegg.studies.false_discovery import (
     NETWORK_EPOCHS,
-    SCHEDULE,
+    ROTATION_SCHEDULE,
     asymmetric_networks,
     members,
     task,
@@ -23,7 +23,7 @@ def test_members_and_tasks_follow_the_seed_of_the_series() -> None:
 def test_networks_learn_what_they_are_given() -> None:
     chosen = members(1)
     x, y = task(chosen[0])
-    trained = ensemble.train(chosen, ensemble.Regression([x], [y]), SCHEDULE)
+    trained = ensemble.train(chosen, ensemble.Regression([x], [y]), ROTATION_SCHEDULE)
     with torch.no_grad():
         error = (trained.stack.network(0)(x)[:, 0] - y).square().mean()
     assert NETWORK_EPOCHS <= 50

@@ -107,7 +107,9 @@ def test_rows_hold_each_network_after_and_before_training() -> None:
     pictures = some_data()
     trained = ensemble.train(members(5), images.classification(pictures), images.SCHEDULE)
     one = {"paper, sum": images.READINGS["paper, sum"]}
-    rows = images.describe_both(members(5), trained, pictures.train.images, pictures.test, one)
+    rows = images.describe_both(
+        members(5), trained, pictures.train.images, pictures.test, readings=one
+    )
     after = images.describe_all(trained.stack, pictures.train.images, pictures.test, one)
     before = images.describe_all(
         images.untrained(members(5), "cpu"), pictures.train.images, pictures.test, one

@@ -97,8 +97,8 @@ def block_statistics(
         rows,
         row_motions,
         row_displacement,
-        0 if partner is None else len(partner),
-        trivial_tolerance,
+        n_output_generators=0 if partner is None else len(partner),
+        trivial_tolerance=trivial_tolerance,
     )
     if partner is not None or wide is not action:
         inner = torch.eye(action.size, dtype=torch.float64)
@@ -121,6 +121,7 @@ def _sensitivities(
     rows: Float[Tensor, "p q q"],
     motions: Float[Tensor, "p s s"],
     displacement: Displacement,
+    *,
     n_output_generators: int,
     trivial_tolerance: float,
 ) -> Float[Tensor, " p"]:

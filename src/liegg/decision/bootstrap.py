@@ -228,7 +228,7 @@ def relative_interval(
         motion,
         change.sum(0) / motion.sum(0).clamp_min(TINY) / lengths,
         _log_sensitivities(moments, sensitivity, weights),
-        weights,
+        weights=weights,
         level=level,
         freedoms=direction_freedoms(moments, sensitivity, limit=limit),
     )
@@ -239,8 +239,8 @@ def relative_span_interval(
     lengths: Float[Tensor, " r"],
     sensitivity: float,
     weights: Float[Tensor, "d p"],
-    number: int,
     *,
+    number: int,
     level: float,
     limit: float = math.inf,
 ) -> Float[Tensor, "2"]:
@@ -267,7 +267,7 @@ def relative_span_interval(
         motion,
         crossed,
         _log_sensitivities(moments, sensitivity, weights),
-        weights,
+        weights=weights,
         level=level,
         freedoms=direction_freedoms(moments, sensitivity, limit=limit, span=number),
     )[0]
@@ -302,8 +302,8 @@ def _interval_of_ratios(
     motion: Float[Tensor, "p r"],
     crossed: Float[Tensor, " r"],
     log_sensitivities: Float[Tensor, " d"],
-    weights: Float[Tensor, "d p"],
     *,
+    weights: Float[Tensor, "d p"],
     level: float,
     freedoms: Float[Tensor, " r"],
 ) -> Float[Tensor, "r 2"]:

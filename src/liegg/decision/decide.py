@@ -168,11 +168,8 @@ def decide(
         gap = 1.0
     open_end = facts.unsolved > 0 and float(values[-1]) <= max(thresholds.threshold, floor)
     if open_end and not undecided:
-        doubts.append(
-            Diagnosis.MORE_MAY_FOLLOW(
-                solved=len(values), largest=float(values[-1]), suggested=2 * len(values)
-            )
-        )
+        sizes = {"solved": len(values), "suggested": 2 * len(values)}
+        doubts.append(Diagnosis.MORE_MAY_FOLLOW(largest=float(values[-1]), **sizes))
     if not undecided and nullity and (goes_on := _cluster_goes_on(values, ends, floor)):
         doubts.append(goes_on)
     found, inexact = nullity > 0 or "weak" in grades, nullity > at_floor
@@ -314,7 +311,12 @@ def _effect_too_large(decision: Decision, values: Float[Tensor, " r"]) -> Remark
 
 
 def reduced(
-    decision: Decision, values: Float[Tensor, " r"], facts: DataFacts, number: int, warning: Remark
+    decision: Decision,
+    values: Float[Tensor, " r"],
+    facts: DataFacts,
+    number: int,
+    *,
+    warning: Remark,
 ) -> Decision:
     """The decision with fewer symmetries; the others become weak.
 

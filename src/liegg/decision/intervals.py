@@ -144,7 +144,7 @@ def span_interval(draws: Bootstrap, number: int, *, level: float) -> SpanInterva
         draws.lengths,
         draws.sensitivity,
         draws.weights,
-        above,
+        number=above,
         level=level,
         limit=draws.limit,
     )

@@ -12,7 +12,12 @@ from liegg.decision.grades import COUNTED, GRADES
 
 
 def undecided_beyond(
-    decision: Decision, values: Float[Tensor, " r"], facts: DataFacts, closed: int, residual: float
+    decision: Decision,
+    values: Float[Tensor, " r"],
+    facts: DataFacts,
+    closed: int,
+    *,
+    residual: float,
 ) -> Decision:
     """The decision that counts the closed part of the exact directions, leaves the rest undecided, and counts nothing else.
 
@@ -43,7 +48,12 @@ def undecided_beyond(
 
 
 def lowered_beyond(
-    decision: Decision, values: Float[Tensor, " r"], facts: DataFacts, closed: int, residual: float
+    decision: Decision,
+    values: Float[Tensor, " r"],
+    facts: DataFacts,
+    closed: int,
+    *,
+    residual: float,
 ) -> Decision:
     """The decision whose exact directions are only their closed part, as all that count are closed; the rest joins the next level.
 

@@ -79,12 +79,9 @@ def analyse(
             planned = _planned(function, first, request, intervals=assigner is not None)
             function, how = planned.function, planned.how
             request = replace(request, output_action=planned.output_action)
-            numbered, notes = chain([head], rest), ()
-            if how.steps is not None:
-                labels = assigner is not None and assigner.groups is not None
-                batches, notes = within_budget(
-                    batches, request.action, budget=request.run.budget, labels=labels
-                )
+            numbered = chain([head], rest)
+            labels = assigner is not None and assigner.groups is not None
+            batches, notes = within_budget(batches, request, how, labels=labels)
             if how.steps is not None or function.dtype != dtype:
                 batches = batches.prepared(function.dtype, function.device)
                 first, numbered = in_dtype_of(first, function, dtype), batches.numbered()
@@ -101,13 +98,9 @@ def analyse(
                 state, more = update(steps, init(steps), numbered, progress=options.progress), ()
             else:
                 rest.close()  # the loader's generator is restored, so that it draws the same again
+                asked, seed = request.settings(), request.run.seed
                 state, more = accumulate(
-                    steps,
-                    batches,
-                    request.settings(),
-                    options,
-                    seed=request.run.seed,
-                    check_buffers=buffers,
+                    steps, batches, asked, options, seed=seed, check_buffers=buffers
                 )
         with threads(one_if(steps.columns <= SMALL_COLUMNS)):
             sums = finalise(steps, state)
@@ -125,7 +118,8 @@ def analyse(
         if function.piecewise and request.about is None and not motions:
             questions = finite_questions(request.action, tuple(first.shape[1:]))
             motions = _motions(replace(request, about=questions), first)
-        sym = _answered(sym, planned.plain, motions, batches, first, request) if motions else sym
+        if motions:
+            sym = _answered(sym, planned.plain, motions, batches, first=first, request=request)
         return recorded(sym, function, how)
 
 
@@ -139,7 +133,9 @@ def _moved_along_exact(
     try:
         x = batches.some(EXACT_SAMPLES, first)
         with threads(model_threads(planned.plain, first)):
-            change = hidden_along_exact(planned.plain, x, sym, planned.how, planned.output_action)
+            change = hidden_along_exact(
+                planned.plain, x, sym, planned.how, output_action=planned.output_action
+            )
     except Exception:  # whatever data or a model do there must not break the analysis
         return sym
     if not change:
@@ -175,6 +171,7 @@ def _answered(
     function: Model,
     motions: dict[str, Motion],
     batches: Batches,
+    *,
     first: Tensor,
     request: Request,
 ) -> Symmetries:
@@ -184,7 +181,9 @@ def _answered(
     x = batches.some(moves.samples, first)
     asked = Asked(motions, moves, request.task, request.part.output, request.data)
     with threads(model_threads(function, first)):
-        found = answer_all(function, x, first, sym, asked, progress=request.run.about_progress)
+        found = answer_all(
+            function, x, first, sym, asked=asked, progress=request.run.about_progress
+        )
     notes = found.notes
     if found.answers and sym.samples > len(first) and not batches.spaced:
         notes = (*notes, Diagnosis.FIRST_BATCH_MOVED(moved=len(x)))
@@ -266,7 +265,7 @@ def conclude(
             request.action,
             steps.row_plan,
             request.thresholds,
-            info,
+            info=info,
             output_action=steps.output_action,
             smallest=request.run.bottom,
             measurements=Measurements(steps, info.unit),

@@ -62,7 +62,7 @@ def named(
     if residual is None and not far:
         if part is None or everything.exact == everything.nullity:
             return first
-        return _with_part(action, accumulated, verdict, part, lowered_beyond)
+        return _with_part(action, accumulated, verdict, part, change=lowered_beyond)
     for number in sorted({end for end in everything.levels[:2] if end > 0}, reverse=True):
         if number >= everything.nullity:
             continue
@@ -72,12 +72,12 @@ def named(
             _sure_of_the_algebra(fewer.identification) or not far
         ):
             if part is not None and number > everything.exact:
-                return _with_part(action, accumulated, fewer.verdict, part, lowered_beyond)
+                return _with_part(action, accumulated, fewer.verdict, part, change=lowered_beyond)
             return fewer
     if residual is None:
         return first
     if part is not None:
-        return _with_part(action, accumulated, verdict, part, undecided_beyond)
+        return _with_part(action, accumulated, verdict, part, change=undecided_beyond)
     warning = Diagnosis.SPAN_NOT_CLOSED(directions=everything.nullity, residual=residual)
     warned = replace(everything, warnings=(*everything.warnings, warning))
     return replace(first, verdict=replace(verdict, decision=warned))
@@ -88,6 +88,7 @@ def _with_part(
     accumulated: Accumulated,
     verdict: Verdict,
     part: ExactPart,
+    *,
     change: Callable[..., Decision],
 ) -> Named:
     """The verdict with another decision about the exact directions, of which the closed part comes first."""
@@ -95,7 +96,7 @@ def _with_part(
     directions = torch.cat([part.closed, part.rest, solution.directions[exact:]])
     solution = replace(solution, directions=directions)
     decision = change(
-        verdict.decision, solution.values, verdict.facts, len(part.closed), part.residual
+        verdict.decision, solution.values, verdict.facts, len(part.closed), residual=part.residual
     )
     verdict = replace(verdict, solution=solution, decision=decision)
     return _named(action, replace(accumulated, solution=solution), verdict)

@@ -232,7 +232,7 @@ def _discovered(
         with seeded(run.seed), closing(iter(batches)) as iterator:
             sym = _verified(inner, batches.some(VERIFIED_SAMPLES, next(iterator)), sym, request)
     if controls == "reinitialised":
-        sym = with_reinitialised(given.model, request, sym, options, seconds)
+        sym = with_reinitialised(given.model, request, sym, options, seconds=seconds)
     return sym
 
 

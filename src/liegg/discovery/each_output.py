@@ -23,7 +23,7 @@ BROKEN = 0.1
 """Defect of a single output, relative to its own mean sensitivity, from which on a counted direction is none of its symmetries.
 Single logits of trained classifiers, whose targets have the symmetry, have up to 0.06."""
 
-ROUNDING_UNITS, LARGEST_SHARE = 1000.0, 1e-3
+LIVE_OUTPUT_UNITS, LARGEST_SHARE = 1000.0, 1e-3
 """Rounding units of the largest output (at most this share of it) by which an average direction must change another one; outputs
 that change less do not matter."""
 
@@ -98,6 +98,6 @@ def single_defects(
         rows = action.project(rows.flatten(0, 1)).unflatten(0, rows.shape[:2])
     columns = h if problem.partner is None else torch.cat([h @ problem.partner.mT, h], dim=1)
     changes = (rows @ columns.mT).square().mean(0)
-    alive = average > min(ROUNDING_UNITS * unit, LARGEST_SHARE) ** 2 * average.max()
+    alive = average > min(LIVE_OUTPUT_UNITS * unit, LARGEST_SHARE) ** 2 * average.max()
     defects = changes / (average[:, None] * squared_motion(h, problem.displacement))
     return torch.where(alive[:, None], defects, 0.0)

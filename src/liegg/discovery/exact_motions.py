@@ -43,6 +43,7 @@ def hidden_along_exact(
     x: Float[Tensor, "n ..."],
     sym: Symmetries,
     how: Plan,
+    *,
     output_action: Action | None,
 ) -> float:
     """Mean squared change of the output over its variance under finite motions along the exact directions.

@@ -10,6 +10,7 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action
 from liegg.discovery.about.questions import About
+from liegg.discovery.request import Request
 from liegg.inputs.batches import Batches
 from liegg.inputs.model import Model
 from liegg.polarization.finite.errors import difference_errors
@@ -40,20 +41,21 @@ def with_steps(model: Model, how: Plan) -> Model:
 
 
 def within_budget(
-    batches: Batches, action: Action, *, budget: int | None, labels: bool
+    batches: Batches, request: Request, how: Plan, *, labels: bool
 ) -> tuple[Batches, tuple[Remark, ...]]:
     """Fewer samples if all of them would take more evaluations than the budget.
 
     Args:
         batches: all the data.
-        action: the candidates.
-        budget: most evaluations; None for any number.
+        request: the question.
+        how: how the rows are taken; only finite differences have a budget.
         labels: whether samples have labels of groups.
 
     Raises:
         ArgumentError: the budget allows too few samples, or the data cannot be taken in part.
     """
-    if budget is None:
+    action, budget = request.action, request.run.budget
+    if budget is None or how.steps is None:
         return batches, ()
     count, most = batches.count, affordable(action, budget)
     if count is not None and count <= most:

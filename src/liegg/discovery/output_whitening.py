@@ -37,7 +37,7 @@ SAMPLES = 256
 SAMPLES_PER_OUTPUT = 2
 """Fewest samples for each output; with fewer, outputs that hardly vary together are not seen."""
 
-ROUNDING_UNITS, LARGEST_CUT = 1000.0, 0.01
+COMBINATION_UNITS, LARGEST_CUT = 1000.0, 0.01
 """Rounding units of its size (at most this share of its square) by which a combination of outputs may vary without being more than
 rounding; such combinations are left out."""
 
@@ -87,7 +87,7 @@ def whitened(
         )
     rows = call_within_memory(partial(_deviations, model, action, plan), some)
     unit = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
-    matrix, values = inverse_root(rows, cut=min((ROUNDING_UNITS * unit) ** 2, LARGEST_CUT))
+    matrix, values = inverse_root(rows, cut=min((COMBINATION_UNITS * unit) ** 2, LARGEST_CUT))
     if not len(values):
         return model, Whitening(width, 0, 1.0, len(some))
     function = partial(_mixed, model.function, matrix.to(x.device))

@@ -299,5 +299,5 @@ def _rounding_defects(problem: Problem, solution: Defects, scatter: Scatter) -> 
         changes,
         problem.displacement,
         max(scatter.samples, 1),
-        solution.sensitivity,
+        sensitivity=solution.sensitivity,
     )

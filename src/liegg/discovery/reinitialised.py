@@ -32,7 +32,7 @@ FINITE_DRAWS = 3
 
 
 def with_reinitialised(
-    model: Any, request: Request, sym: Symmetries, options: PassOptions, seconds: float
+    model: Any, request: Request, sym: Symmetries, options: PassOptions, *, seconds: float
 ) -> Symmetries:
     """The result compared with the same architecture re-initialised: its directions, and its answers about named motions.
 
@@ -44,7 +44,7 @@ def with_reinitialised(
         seconds: what the analysis took.
     """
     request = replace(request, task=sym.settings["task"])
-    control, untrained = _compared(model, request, sym, options, seconds)
+    control, untrained = _compared(model, request, sym, options, seconds=seconds)
     return replace(
         sym,
         answers=with_untrained(sym.answers, untrained),
@@ -54,7 +54,7 @@ def with_reinitialised(
 
 
 def _compared(
-    model: Any, request: Request, sym: Symmetries, options: PassOptions, seconds: float
+    model: Any, request: Request, sym: Symmetries, options: PassOptions, *, seconds: float
 ) -> tuple[ReinitialisedControl, list[dict[str, Answer]]]:
     """Compare the directions found, and the nearest after them, with the same architecture re-initialised.
 

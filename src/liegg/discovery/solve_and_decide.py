@@ -35,8 +35,8 @@ def solve_and_decide(
     action: Action,
     how: Plan,
     thresholds: Thresholds,
-    info: ModelInfo,
     *,
+    info: ModelInfo,
     output_action: Action | None = None,
     smallest: int | None = None,
     measurements: Measurements | None = None,
@@ -57,7 +57,7 @@ def solve_and_decide(
     """
     problem = pose(sums, action, output_action, thresholds)
     solution, bottom = solve(problem, smallest, info.device)
-    floor = _floor(problem, solution, how, info, measurements)
+    floor = _floor(problem, solution, how, info, measurements=measurements)
     if floor.response.still:
         zeros = torch.zeros_like(solution.values)
         solution = replace(solution, values=zeros, sensitivity=0.0)
@@ -81,7 +81,7 @@ def solve_and_decide(
         accumulated,
         floor,
         info,
-        random,
+        random=random,
         smallest=smallest,
         halves=None if measurements is None else lambda: measurements.halves,
     )
@@ -93,7 +93,7 @@ def solve_and_decide(
         accumulated, solution=verdict.solution, bottom=_cut(bottom, smallest, problem)
     )
     return _described(
-        problem, accumulated, verdict, how, info, output_action=output_action, random=random
+        problem, accumulated, verdict, how, info=info, output_action=output_action, random=random
     )
 
 
@@ -102,6 +102,7 @@ def _floor(
     solution: Defects,
     how: Plan,
     info: ModelInfo,
+    *,
     measurements: Measurements | None,
 ) -> Floor:
     """The noise floor: of finite differences always measured, of derivatives where a grade depends on it."""
@@ -145,8 +146,8 @@ def _described(
     accumulated: Accumulated,
     verdict: Verdict,
     how: Plan,
-    info: ModelInfo,
     *,
+    info: ModelInfo,
     output_action: Action | None,
     random: RandomControl | None,
 ) -> Symmetries:

@@ -124,7 +124,7 @@ def _called(
                 )
                 if not _has_masks(action):
                     run = partial(how.run, function.function if called is model else called)
-                    packed, how = _masked(packed, how, model, run, function.device)
+                    packed, how = _masked(packed, how, model, run, device=function.device)
                 return called, packed, how, on_rows
             except ModelError as error:
                 check_mask_shapes(packed.layout)
@@ -159,6 +159,7 @@ def _masked(
     convention: Convention,
     model: Any,
     run: Callable[[Tensor], Any],
+    *,
     device: torch.device | None,
 ) -> tuple[Packed, Convention]:
     """Data and call with the masks of padding; graphs have none.

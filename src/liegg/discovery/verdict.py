@@ -24,7 +24,7 @@ from liegg.polarization.streaming import PassSums
 from liegg.results.accumulated import Accumulated
 from liegg.spectrum.defects import TRIVIAL_TOLERANCE, Defects
 
-ROUNDING_UNITS = 100.0
+ONE_ORBIT_UNITS = 100.0
 """Rounding units of its size within which the spread of an output is rounding: data on one orbit of an exact symmetry."""
 
 FEW_BLOCKS = 3.0
@@ -113,7 +113,7 @@ class Verdict:
 
     def fewer(self, number: int, warning: Remark) -> "Verdict":
         """The verdict with fewer symmetries."""
-        decision = reduced(self.decision, self.solution.values, self.facts, number, warning)
+        decision = reduced(self.decision, self.solution.values, self.facts, number, warning=warning)
         return replace(self, decision=self.with_intervals(decision))
 
 
@@ -122,8 +122,8 @@ def give_verdict(
     accumulated: Accumulated,
     floor: Floor,
     info: ModelInfo,
-    random: RandomControl | None,
     *,
+    random: RandomControl | None,
     smallest: int | None,
     halves: Halves | None = None,
 ) -> Verdict:
@@ -180,7 +180,7 @@ def _verdict(
     case = evidence(solution.values, bounds, following=following, **shared)
     facts = _facts(problem, solution, floor, info, unsolved=unsolved, halves=halves)
     warnings = (*_model_warnings(sums, floor.response, info), *info.warnings)
-    decision = _decided(solution, case, facts, thresholds, warnings, floor.errors)
+    decision = _decided(solution, case, facts, thresholds, warnings=warnings, errors=floor.errors)
     if bounds is None:
         bounds = torch.full((len(solution.values), 2), torch.nan, dtype=torch.float64)
     verdict = Verdict(
@@ -242,6 +242,7 @@ def _decided(
     case: Evidence,
     facts: DataFacts,
     thresholds: Thresholds,
+    *,
     warnings: tuple[Remark, ...],
     errors: torch.Tensor | None,
 ) -> Decision:
@@ -338,7 +339,7 @@ def _response(sums: PassSums, solution: Defects, info: ModelInfo) -> float:
     if sums.diagnostics is None or sums.spread is None:
         return 0.0
     variance, average = sums.diagnostics.variance, solution.sensitivity * sums.spread * info.read
-    if variance <= (ROUNDING_UNITS * info.unit) ** 2 * max(sums.output_square, average):
+    if variance <= (ONE_ORBIT_UNITS * info.unit) ** 2 * max(sums.output_square, average):
         return 0.0
     return average / variance
 

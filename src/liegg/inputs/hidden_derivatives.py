@@ -290,7 +290,7 @@ def _smooth(steps: Steps, outside: Float[Tensor, "k p"], slopes: Float[Tensor, "
     shortest = torch.zeros_like(outside)
     shortest[0] = one * agree
     limit = smooth_limit(steps.unit)
-    return share(halved(steps, shortest, SHORT_HALVINGS, share, limit, steady=True))
+    return share(halved(steps, shortest, SHORT_HALVINGS, share, limit=limit, steady=True))
 
 
 def _jumps(
@@ -316,4 +316,4 @@ def _jumps(
     if steps.model.finite:
         way = steps.points.x[1:] - steps.points.x[steps.begin]
         rounds = min(rounds, _rounds(steps.model, way[-1] / steps.length[-1]))
-    return share(halved(steps, outside * (weight > 0), rounds, share, limit))
+    return share(halved(steps, outside * (weight > 0), rounds, share, limit=limit))

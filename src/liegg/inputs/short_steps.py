@@ -119,7 +119,7 @@ def make_steps(
 
     places = torch.cat([x, *(x + end * way for end in ends)])
     ways = way.repeat(len(ends) + 1, *[1] * (x.ndim - 1))
-    points = _evaluate(model, places, ways, weigh, moved)
+    points = _evaluate(model, places, ways, weigh, moved=moved)
     return Steps(
         model,
         x,
@@ -154,6 +154,7 @@ def _evaluate(
     x: Tensor,
     way: Tensor,
     weigh: Callable[[Tensor], Tensor],
+    *,
     moved: Bool[Tensor, "..."] | None = None,
 ) -> Points:
     """Combined outputs and their gradients: one forward and one reverse pass.
@@ -201,8 +202,8 @@ def halved(
     outside: Float[Tensor, "k p"],
     rounds: int,
     share: Callable[[Tensor], float],
-    limit: float,
     *,
+    limit: float,
     steady: bool = False,
 ) -> Float[Tensor, "k p"]:
     """Halve the steps that are outside and go on with the worse half: by how much all are outside at most.
@@ -222,7 +223,7 @@ def halved(
     for _ in range(rounds):
         middle = ((near.x + far.x) / 2).to(steps.like.dtype).unflatten(1, steps.like.shape[1:])
         way = (far.x - near.x).to(steps.like.dtype).unflatten(1, steps.like.shape[1:])
-        centre = _evaluate(steps.model, middle, way, lambda _: weights, steps.moved)
+        centre = _evaluate(steps.model, middle, way, lambda _: weights, moved=steps.moved)
         length = length / 2
         halves = []
         for one, other in ((near, centre), (centre, far)):

@@ -219,7 +219,9 @@ def accumulate(
         path = rank_path(options.path, rank, size)
         device = {"device": plan.first.device.type}
         checkpoint = Checkpoint(path, mark | device, options.every)
-    state, count, notes = _read_share(plan, batches, empty, checkpoint, options.progress, seed)
+    state, count, notes = _read_share(
+        plan, batches, empty, checkpoint, progress=options.progress, seed=seed
+    )
     if group is None:
         return state, notes
     every = all_gather(group, (count, notes))
@@ -269,6 +271,7 @@ def _read_share(
     batches: Batches,
     state: PassState,
     checkpoint: Checkpoint | None,
+    *,
     progress: Callable[[int], object] | None,
     seed: int,
 ) -> tuple[PassState, int | None, tuple[Remark, ...]]:

@@ -1,7 +1,6 @@
 """Derivatives along the candidates compared with the output of samples that are really moved."""
 
 import math
-from functools import partial
 
 import torch
 from jaxtyping import Float
@@ -53,11 +52,16 @@ def finite_motions(
     if not bool((steps > 0).any()) or len(x) < 1:
         return None
     some = x[evenly_spaced(x, min(MOVED_SAMPLES, len(x)))]
-    return call_within_memory(partial(_compared, model, action, plan, steps), some)
+    return call_within_memory(lambda x: _compared(model, action, plan, steps, x=x), some)
 
 
 def squared_changes(
-    model: Model, action: Action, plan: Plan, steps: Float[Tensor, " g"], x: Float[Tensor, "b ..."]
+    model: Model,
+    action: Action,
+    plan: Plan,
+    steps: Float[Tensor, " g"],
+    *,
+    x: Float[Tensor, "b ..."],
 ) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"], float]:
     """Mean squared change of the outputs by derivatives and by moving, per candidate with a step; and the mean squared output."""
     moving = (steps > 0).nonzero()[:, 0]
@@ -71,10 +75,15 @@ def squared_changes(
 
 
 def _compared(
-    model: Model, action: Action, plan: Plan, steps: Float[Tensor, " g"], x: Float[Tensor, "b ..."]
+    model: Model,
+    action: Action,
+    plan: Plan,
+    steps: Float[Tensor, " g"],
+    *,
+    x: Float[Tensor, "b ..."],
 ) -> Remark | None:
     """The warning for these samples."""
-    promised, found, size = squared_changes(model, action, plan, steps, x)
+    promised, found, size = squared_changes(model, action, plan, steps, x=x)
     unit = torch.finfo(coarsest(x.dtype, model.arithmetic)).eps
     rounding = (CHANGE_UNITS * unit) ** 2 * size
     small = max(SMALL_SHARE * max(float(promised.mean()), float(found.mean())), rounding)

@@ -91,7 +91,7 @@ def scatter(
     columns = action.size + (0 if output_action is None else output_action.size)
     room = max(1, ROW_ELEMENTS // (columns * rows_per_sample(plan.outputs, model)))
     return call_within_memory(
-        lambda some: _scatter(model, action, some, plan, unit, output_action),
+        lambda some: _scatter(model, action, some, plan, unit=unit, output_action=output_action),
         x[evenly_spaced(x, min(samples, room))],
     )
 
@@ -101,6 +101,7 @@ def _scatter(
     action: Action,
     x: Float[Tensor, "b ..."],
     plan: Plan,
+    *,
     unit: float,
     output_action: Action | None,
 ) -> Scatter:

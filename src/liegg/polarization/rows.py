@@ -2,6 +2,7 @@
 
 import math
 import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -48,8 +49,7 @@ def plan(
 ) -> Plan:
     """Choose the cheapest route that works and agrees with plain reverse mode on a few samples.
 
-    With `c` outputs (or combinations) and `g` generators the rows cost `c` reverse passes or `g`
-    forward passes.
+    With `c` outputs (or combinations) and `g` generators the rows cost `c` reverse passes or `g` forward passes.
 
     Args:
         model: the probed model.
@@ -69,15 +69,13 @@ def plan(
     """
     if output_action is not None and outputs == "sum":
         raise ArgumentError(
-            "outputs='sum' has no meaning with output_action: equivariance compares the outputs "
-            "one by one."
+            "outputs='sum' has no meaning with output_action: equivariance compares the outputs one by one."
         )
     passes = rows_per_sample(outputs, model)
     if passes == math.prod(model.output_shape) and outputs != "sum":
         outputs = "each"  # exact, and not more expensive than as many combinations
     columns = action.size + (0 if output_action is None else output_action.size)
     notes: list[Remark] = []
-    references: dict[int, Tensor] = {}
     if passes * columns > ROW_ELEMENTS:
         size = f"{passes * columns * 8 / 2**30:.1f} GB"
         notes.append(Diagnosis.MANY_ROWS(rows=passes, columns=columns, size=size))
@@ -103,23 +101,51 @@ def plan(
         _reference(model, action, x, 1)
         return Plan(outputs, "vjp", seed, notes=tuple(notes))
     cheapest: tuple[Route, ...] = ("jvp", "vjp") if action.size < passes else ("vjp",)
-    for candidate in cheapest if route == "auto" else (route,):
-        many = {"jvp": min(room, action.size), "vjp": min(room, passes)}.get(candidate, 1)
+    routes = cheapest if route == "auto" else (route,)
+    most = {"jvp": min(room, action.size), "vjp": min(room, passes)}
+    return _first_that_works(
+        model,
+        action,
+        x,
+        Plan(outputs, "autograd", seed, notes=tuple(notes)),
+        together={one: most.get(one, 1) for one in routes},
+        requested=route != "auto",
+    )
+
+
+def _first_that_works(
+    model: Model,
+    action: Action,
+    x: Tensor,
+    fallback: Plan,
+    *,
+    together: Mapping[Route, int],
+    requested: bool,
+) -> Plan:
+    """The plan with the first route that gives the rows of plain autograd: routes with the directions that fit into memory at once.
+
+    A route that was requested has no other beside it.
+    """
+    references: dict[int, Tensor] = {}
+    for route, many in together.items():
         reason = ""
         # A model that vmap cannot batch is differentiated in one direction at a time.
-        for together in sorted({many, 1}, reverse=True):
+        for number in sorted({many, 1}, reverse=True):
             # Two combinations only where they are batched.
-            count = 2 if candidate == "vjp" and together > 1 else 1
+            count = 2 if route == "vjp" and number > 1 else 1
             if count not in references:
                 references[count] = _reference(model, action, x, count)
-            if not (reason := _why_not(model, action, x, candidate, together, references[count])):
-                return Plan(outputs, candidate, seed, together, tuple(notes))
-        if route != "auto":
+            reference = references[count]
+            reason = _why_not(model, action, x, route, together=number, reference=reference)
+            if not reason:
+                return replace(fallback, route=route, together=number)
+        if requested:
             raise ModelError(
                 f"route={route!r} does not work for {model.name}: {reason}. Use route='auto'."
             )
-        notes.append(Diagnosis.ROUTE_NOT_USED(route=candidate, reason=reason))
-    return Plan(outputs, "autograd", seed, notes=(*notes, Diagnosis.AUTOGRAD_ROUTE()))
+        note = Diagnosis.ROUTE_NOT_USED(route=route, reason=reason)
+        fallback = replace(fallback, notes=(*fallback.notes, note))
+    return replace(fallback, notes=(*fallback.notes, Diagnosis.AUTOGRAD_ROUTE()))
 
 
 def polarize(
@@ -144,22 +170,21 @@ def polarize(
         x: a batch in the model's dtype.
         plan: result of `plan`.
         output_action: action on the outputs, for equivariance.
-        first: position of the first sample in the data, which determines its ±1 combinations:
-            batching does not change the rows.
-        halved: return both factors of `Action.outer_factors` side by side instead of their
-            products.
+        first: position of the first sample in the data, which determines its ±1 combinations: batching does not change the rows.
+        halved: return both factors of `Action.outer_factors` side by side instead of their products.
         precomputed: result of `Action.precompute` for the batch, if known.
 
     Returns:
-        Rows `[b, k, g]`, or `[b, k, m + g]` with an output action of size `m`; and outputs `[b,
-        c]`.
+        Rows `[b, k, g]`, or `[b, k, m + g]` with an output action of size `m`; and outputs `[b, c]`.
     """
     if plan.route in ("moved", "finite"):
-        y, rows = _differences(model, action, x, plan, first)
+        y, rows = _differences(model, action, x, plan, first=first)
     elif plan.route == "jvp":
-        y, rows = _forward(model, action, x, plan, first)
+        y, rows = _forward(model, action, x, plan, first=first)
     else:
-        y, rows = _reverse(model, action, x, plan, first, halved, precomputed)
+        y, rows = _reverse(
+            model, action, x, plan, first=first, halved=halved, precomputed=precomputed
+        )
     if output_action is None:
         return rows, y
     eta = output_action.fields(y.double().reshape(len(x), *model.output_shape)).reshape(
@@ -197,8 +222,7 @@ def rows_per_sample(outputs: Outputs, model: Model) -> int:
         return 1
     if isinstance(outputs, bool) or not isinstance(outputs, int) or outputs < 1:
         raise ArgumentError(
-            f"outputs={outputs!r}: expected 'each', 'sum' or a positive number of random "
-            "combinations."
+            f"outputs={outputs!r}: expected 'each', 'sum' or a positive number of random combinations."
         )
     return min(outputs, count)
 
@@ -225,7 +249,7 @@ def _is_single(outputs: Outputs, model: Model) -> bool:
 def _reference(model: Model, action: Action, x: Tensor, count: int) -> Float[Tensor, " b"]:
     """Test rows by plain reverse mode, with which the other routes are compared."""
     try:
-        return _test_rows(model, action, x, "autograd", 1, count)
+        return _test_rows(model, action, x, "autograd", together=1, count=count)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:
@@ -237,7 +261,7 @@ def _reference(model: Model, action: Action, x: Tensor, count: int) -> Float[Ten
 
 
 def _why_not(
-    model: Model, action: Action, x: Tensor, route: Route, together: int, reference: Tensor
+    model: Model, action: Action, x: Tensor, route: Route, *, together: int, reference: Tensor
 ) -> str:
     """Why a route does not work for this model; empty if it does."""
     try:
@@ -245,7 +269,7 @@ def _why_not(
             # Where torch batches by a slow loop of its own, one direction at a time is faster.
             warnings.filterwarnings("error", message="There is a performance drop")
             count = len(reference) // len(x)
-            trial = _test_rows(model, action, x, route, together, count)
+            trial = _test_rows(model, action, x, route, together=together, count=count)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # whatever a transform cannot do, plain autograd can
@@ -280,7 +304,7 @@ def replanned(model: Model, action: Action, x: Float[Tensor, "b ..."], plan: Pla
 
 
 def _differences(
-    model: Model, action: Action, x: Tensor, plan: Plan, first: int
+    model: Model, action: Action, x: Tensor, plan: Plan, *, first: int
 ) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
     """Central differences along the candidates; of a piecewise constant model all are 0."""
     with torch.no_grad():
@@ -296,7 +320,7 @@ def _differences(
 
 
 def _forward(
-    model: Model, action: Action, x: Tensor, plan: Plan, first: int
+    model: Model, action: Action, x: Tensor, plan: Plan, *, first: int
 ) -> tuple[Float[Tensor, "b c"], Float[Tensor, "b k g"]]:
     """One forward derivative per generator, `together` of them per pass."""
     x = x.clone()  # the tangent of a view is as large as the tensor behind it, maybe all the data
@@ -326,6 +350,7 @@ def _reverse(
     action: Action,
     x: Tensor,
     plan: Plan,
+    *,
     first: int = 0,
     halved: bool = False,
     precomputed: Any = None,
@@ -361,7 +386,7 @@ def _reverse(
 
 
 def _test_rows(
-    model: Model, action: Action, x: Tensor, route: Route, together: int, count: int
+    model: Model, action: Action, x: Tensor, route: Route, *, together: int, count: int
 ) -> Float[Tensor, " b"]:
     """Rows of random combinations of the outputs along one random direction, for any route."""
     h = random_direction(action)

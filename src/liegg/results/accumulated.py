@@ -98,7 +98,7 @@ class Accumulated:
             self.changes(h, k),
             self.displacement,
             self.samples,
-            self.solution.sensitivity,
+            sensitivity=self.solution.sensitivity,
             trivial_tolerance=trivial_tolerance,
         )
 

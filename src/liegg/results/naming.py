@@ -238,7 +238,7 @@ def on_output(
     moving = partners[partners.norm(dim=1) > tolerance]
     if not len(moving):
         return Diagnosis.OUTPUT_STAYS()
-    same = _same_matrices(action, output_action, coefficients, partners, tolerance)
+    same = _same_matrices(action, output_action, coefficients, partners, tolerance=tolerance)
     found, count = identification, len(partners)
     if not (same and found.known and len(moving) == count):
         span = orthonormal_rows(moving.to(torch.float64))
@@ -254,6 +254,7 @@ def _same_matrices(
     output_action: MatrixAction,
     coefficients: Float[Tensor, "d g"],
     partners: Float[Tensor, "d m"],
+    *,
     tolerance: float,
 ) -> bool:
     """Whether every output generator is the matrix of its input generator; without shifts, if only one of them has any."""

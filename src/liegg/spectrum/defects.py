@@ -255,8 +255,8 @@ def defect_of(
     changes: Float[Tensor, "d p"],
     displacement: Displacement,
     samples: int,
-    sensitivity: float,
     *,
+    sensitivity: float,
     trivial_tolerance: float = TRIVIAL_TOLERANCE,
 ) -> Float[Tensor, " d"]:
     r"""Defect $\delta^2(h) = h^\top A h / (\kappa\, h^\top M h)$ of given directions; NaN for one that does not move the data.

@@ -97,7 +97,7 @@ def smallest_singular(
         if square is None
         else square.clone()
     )
-    return _iterate(matrix, start, _cholesky(square, top), count, SOLVED_RESIDUAL * top)
+    return _iterate(matrix, start, _cholesky(square, top), count, tolerance=SOLVED_RESIDUAL * top)
 
 
 def _iterate(
@@ -105,6 +105,7 @@ def _iterate(
     start: Float[Tensor, "g w"],
     factor: Float[Tensor, "g g"],
     count: int,
+    *,
     tolerance: float,
 ) -> SingularPairs:
     r"""Improve the pairs until their residuals are below the tolerance, or shrink no more.

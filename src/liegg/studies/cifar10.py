@@ -49,10 +49,10 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
 
     def describe(some: list[ensemble.Member], trained: ensemble.Trained) -> images.Rows:
         readings = images.READINGS | images.FRAMED
-        return images.describe_both(some, trained, extraction, data.test, readings)
+        return images.describe_both(some, trained, extraction, data.test, readings=readings)
 
     rows = images.train_all(
-        members, data, describe, how, lambda epoch: rotate(train.images, 1000 + epoch)
+        members, data, describe, how, images=lambda epoch: rotate(train.images, 1000 + epoch)
     )
     return {
         "data": "tinted MNIST digits" if quick else "CIFAR-10",

@@ -80,7 +80,7 @@ CASE_FAMILIES: dict[str, Callable[..., Case]] = {
     "confined": confined,
 }
 
-SCHEDULE = ensemble.Schedule(batch_size=100, rate=3e-3)
+ROTATION_SCHEDULE = ensemble.Schedule(batch_size=100, rate=3e-3)
 NETWORK_SAMPLES, NETWORK_EPOCHS = 1000, 40
 """Of networks that are trained on functions without symmetry, briefly."""
 
@@ -120,7 +120,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     repeated = [
         finished(
             broken.repeated(
-                kind, strength, samples, extent.repeats, limits[kind, strength], seed=seed
+                kind, strength, samples, extent.repeats, truth=limits[kind, strength], seed=seed
             )
         )
         for kind, strength, samples in coverage
@@ -179,7 +179,7 @@ def asymmetric_networks(count: int, how: ensemble.Work, *, seed: int = 0) -> lis
         none, x = torch.zeros(0, n, n, dtype=torch.float64), task(member)[0].to(how.device)
         return Case("asymmetric", "trained network", model, x, action, none, 1)
 
-    return ensemble.work(networks, problem, describe, SCHEDULE, how.part("asymmetric"))
+    return ensemble.work(networks, problem, describe, ROTATION_SCHEDULE, how=how.part("asymmetric"))
 
 
 def rotation_networks(

@@ -84,10 +84,13 @@ def train_all(
     data: datasets.ImageSets,
     describe: Callable[[list[ensemble.Member], ensemble.Trained], Rows],
     how: ensemble.Work,
+    *,
     images: Callable[[int], Float[Tensor, "n ..."]] | None = None,
 ) -> Rows:
     """Train classifiers and describe each."""
-    return ensemble.work(networks, lambda _: classification(data, images), describe, SCHEDULE, how)
+    return ensemble.work(
+        networks, lambda _: classification(data, images), describe, SCHEDULE, how=how
+    )
 
 
 def untrained(networks: Sequence[ensemble.Member], device: str) -> ensemble.Stack:
@@ -177,6 +180,7 @@ def describe_both(
     trained: ensemble.Trained,
     images: Float[Tensor, "n ..."],
     test: datasets.Labelled,
+    *,
     readings: Readings = READINGS,
 ) -> Rows:
     """Numbers of every network after training, with its best epoch, and before training."""

@@ -18,7 +18,7 @@ from liegg.studies import ensemble
 SIZES = (10, 32, 32, 32, 32, 1)
 """Widths of the paper's network: 10→32, three 32→32, 32→1."""
 
-SCHEDULE = ensemble.Schedule(batch_size=500, rate=1e-3)
+O5_SCHEDULE = ensemble.Schedule(batch_size=500, rate=1e-3)
 """The paper does not state the batch size; with 500 the variance is that of its published code."""
 
 TRAINING_SIZES = (100, 300, 1_000, 3_000, 10_000, 30_000)
@@ -77,7 +77,7 @@ def train_all(
         return [describe(member, trained.stack.network(i)) for i, member in enumerate(some)]
 
     problem = partial(regression, device=how.device)
-    return ensemble.work(networks, problem, describe_some, SCHEDULE, how)
+    return ensemble.work(networks, problem, describe_some, O5_SCHEDULE, how=how)
 
 
 def train(
@@ -100,7 +100,7 @@ def train(
     """
     networks = members([samples], [seed])
     problem = regression(networks, device)
-    trained = ensemble.train(networks, problem, SCHEDULE, device=device, progress=progress)
+    trained = ensemble.train(networks, problem, O5_SCHEDULE, device=device, progress=progress)
     network, inputs = trained.stack.network(0), samples_of(networks[0]).to(device)
     return network, inputs, mean_squared_error(network, inputs)
 

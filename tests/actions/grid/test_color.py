@@ -57,8 +57,8 @@ def test_what_the_groups_span():
         action = liegg.Color(group)
         return action.matrices(torch.eye(action.size, dtype=torch.float64))
 
-    assert_same_span(span("affine"), liegg.aff(3), tolerance=1e-12)
-    assert_same_span(span("linear"), liegg.gl(3), tolerance=1e-12)
+    assert_same_span(span("affine"), liegg.algebra.aff(3), tolerance=1e-12)
+    assert_same_span(span("linear"), liegg.algebra.gl(3), tolerance=1e-12)
     assert_same_span(span("gains"), units(4, (0, 0), (1, 1), (2, 2)), tolerance=1e-12)
     contrast, brightness = (
         units(4, (0, 0), (1, 1), (2, 2)).sum(0),
@@ -185,7 +185,7 @@ def test_standardised_grey_images_know_neither_brightness_nor_contrast(group, ax
         lambda x: head(standardised(x)), x if axis else x[:, 0], liegg.Color(group, channels=1)
     )
     assert sym.nullity == 2
-    assert_same_span(sym.generators, liegg.aff(1), tolerance=1e-12)
+    assert_same_span(sym.generators, liegg.algebra.aff(1), tolerance=1e-12)
 
 
 def test_grey_brightness_alone():

@@ -52,8 +52,8 @@ def test_groups_span_what_their_names_say():
     for d, make in MAKERS.items():
         stretch = torch.nn.functional.pad(liegg.scaling(d), (0, 1, 0, 1))
         known: dict[Any, torch.Tensor] = {
-            "linear": liegg.gl(d),
-            "affine": liegg.aff(d),
+            "linear": liegg.algebra.gl(d),
+            "affine": liegg.algebra.aff(d),
             "euclidean": liegg.se(d),
         }
         known["similarity"] = torch.cat([liegg.se(d), stretch])
@@ -66,7 +66,7 @@ def test_groups_span_what_their_names_say():
 def test_generators_of_your_own():
     for generators, parent, size in [
         (liegg.so(2), liegg.Image(), 1),
-        (liegg.sl(2), liegg.Image(), 3),
+        (liegg.algebra.sl(2), liegg.Image(), 3),
         (torch.cat([liegg.so(2), 2 * liegg.so(2)]), liegg.Image(), 1),
         (liegg.se(2), liegg.Image("affine"), 3),
         (liegg.translation(2), liegg.Image("affine"), 2),

@@ -254,9 +254,11 @@ class TestCauses:
             return torch.stack([root * a * b, root * b * c, c**2 - (a**2 + b**2) / 2,
                                 root * a * c, root / 2 * (a**2 - b**2)], 1)  # fmt: skip
 
-        assert_equivariant(quadrupole, X, "so(3)", output_action=liegg.Irrep(2, order="standard"))
+        assert_equivariant(
+            quadrupole, X, "so(3)", output_action=liegg.actions.Irrep(2, order="standard")
+        )
         with pytest.raises(AssertionError, match=r"another order .*order='standard'"):
-            assert_equivariant(quadrupole, X, "so(3)", output_action=liegg.Irrep(2))
+            assert_equivariant(quadrupole, X, "so(3)", output_action=liegg.actions.Irrep(2))
 
     def test_a_cell_that_is_not_rotated(self):
         cell = torch.eye(3, dtype=torch.float64).expand(40, 3, 3) + 0.1 * normal(40, 3, 3)

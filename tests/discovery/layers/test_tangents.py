@@ -32,7 +32,7 @@ def test_every_layer_is_shown_its_derivatives(batching, directions):
         seen[layer.name] = y.clone(), slopes.clone()
 
     missing = push_tangents(
-        network_of(model, "Net"), x, tangents, layers(model, x), see, batching=batching
+        network_of(model, "Net"), x, tangents, layers(model, x), visit=see, batching=batching
     )
     assert missing == {}
     for end, (y, slopes) in enumerate(seen.values(), start=1):
@@ -53,7 +53,7 @@ def test_writing_in_place_does_not_reach_back(batching):
         seen[layer.name] = y.clone(), slopes.clone()
 
     push_tangents(
-        network_of(model, "Net"), x, normal(2, 6, 3), layers(model, x), see, batching=batching
+        network_of(model, "Net"), x, normal(2, 6, 3), layers(model, x), visit=see, batching=batching
     )
     linear = model[0].weight @ x.mT + model[0].bias[:, None]  # pyright: ignore[reportIndexIssue, reportOperatorIssue]
     torch.testing.assert_close(seen["0"][0], linear.mT)
@@ -73,7 +73,7 @@ def test_what_does_not_depend_on_the_input_has_no_derivative(batching):
         normal(5, 3),
         normal(4, 5, 3),
         [Layer("output", "output", "Constant", (2,))],
-        lambda _layer, y, slopes: seen.append((y.sum(), slopes.shape, slopes.abs().max())),
+        visit=lambda _layer, y, slopes: seen.append((y.sum(), slopes.shape, slopes.abs().max())),
         batching=batching,
     )
     assert seen == [(10, (4, 5, 2), 0)]
@@ -93,7 +93,7 @@ def test_layers_before_a_missing_rule_are_reached():
     assert found.unreached["1"].startswith(
         "NotImplementedError: Trying to use forward AD with grid_sampler_2d"
     )
-    missing = push_tangents(network, x, normal(2, 6, 1, 6, 6), some, lambda *_: None)
+    missing = push_tangents(network, x, normal(2, 6, 1, 6, 6), some, visit=lambda *_: None)
     assert missing == found.unreached
 
 
@@ -103,7 +103,7 @@ def test_our_own_errors_pass():
 
     model, x = mlp(3, 2), normal(4, 3)
     with pytest.raises(NonFiniteError, match="mine"):
-        push_tangents(network_of(model, "Net"), x, normal(2, 4, 3), layers(model, x), see)
+        push_tangents(network_of(model, "Net"), x, normal(2, 4, 3), layers(model, x), visit=see)
 
 
 class Loop(torch.autograd.Function):

@@ -228,7 +228,7 @@ def test_nothing_overlaps(nearly, exact, trained):
 def test_bars_are_the_intervals_that_there_are():
     ax = plot.figure().subplots()
     ends = torch.tensor([[0.1, 0.2], [math.nan, math.nan], [0.0, 0.5]], dtype=torch.float64)
-    draw_bars(ax, [1, 2, 3], ends, 1e-3, FOUND)
+    draw_bars(ax, [1, 2, 3], ends, 1e-3, colour=FOUND)
     (bars,) = ax.collections
     assert [segment.tolist() for segment in bars.get_segments()] == [
         [[1, 0.1], [1, 0.2]],
@@ -238,7 +238,7 @@ def test_bars_are_the_intervals_that_there_are():
 
 def test_no_interval_draws_nothing():
     ax = plot.figure().subplots()
-    draw_bars(ax, [1], torch.full((1, 2), torch.nan, dtype=torch.float64), 1e-3, FOUND)
+    draw_bars(ax, [1], torch.full((1, 2), torch.nan, dtype=torch.float64), 1e-3, colour=FOUND)
     assert not ax.collections
     assert not ax.lines
 

@@ -42,7 +42,7 @@ def everything(folder: Path | None = None, **settings) -> list[dict]:
         problem,
         describe,
         Schedule(batch_size=20),
-        Work("cpu", folder, settings, seconds=0.0),
+        how=Work("cpu", folder, settings, seconds=0.0),
     )
 
 
@@ -192,7 +192,7 @@ def test_progress_adds_up(tmp_path) -> None:
     how = Work("cpu", tmp_path, progress=lambda *news: told.append(news))
     for _ in range(2):  # trained, then only read
         told.clear()
-        work(MEMBERS, problem, describe, Schedule(batch_size=20), how)
+        work(MEMBERS, problem, describe, Schedule(batch_size=20), how=how)
         assert sum(done for _, done, _ in told) == told[0][2] == 41 * len(MEMBERS)
         assert told[0][0] == "networks 1 to 2 of 6"
     how.remove()

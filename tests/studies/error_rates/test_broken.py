@@ -164,7 +164,7 @@ def test_coverage_is_counted_direction_by_direction(monkeypatch: pytest.MonkeyPa
             return replace(liegg.discover(*arguments), intervals=intervals)
 
         monkeypatch.setattr(breaking, "discover", with_intervals)
-        told = breaking.repeated("so(3)", 0.1, 60, 2, truth)
+        told = breaking.repeated("so(3)", 0.1, 60, 2, truth=truth)
         return told["stated"], told["covered_smallest"], told["covered_all"]
 
     assert counted((0, 1), (0, 1), (0, 1)) == (2, 2, 6)

@@ -27,7 +27,7 @@ class Tensor(Representation):
 
     For rank 2 a value $T$ moves as $e^h\, T\, e^{h^\top}$; its generator is $h \otimes 1 + 1 \otimes h$.
     The candidates are the unit matrices $E_{ij}$, row by row, as for `Linear(n)`. To ask about rotations
-    only, restrict it: `liegg.Tensor(3).restrict(liegg.so(3))`.
+    only, restrict it: `liegg.actions.Tensor(3).restrict(liegg.so(3))`.
 
     Attributes:
         n: dimension of space.

@@ -94,8 +94,8 @@ def Blocks(  # noqa: N802, one of the actions, which are named as classes are
         "order": None if order is None else places.tolist(),
     }
     label = f"Blocks({parts}{'' if order is None else ', ordered'}, size={first})"
-    found = entries(n, *(torch.cat(part) for part in zip(*found, strict=True)))
-    return Sparse(found, made, label, names)
+    *places, values = (torch.cat(part) for part in zip(*found, strict=True))
+    return Sparse(entries(n, *places, value=values), made, label, names)
 
 
 def algebra_as_list(algebra: Algebra | Sequence[Algebra | None] | None) -> list | None:
@@ -166,7 +166,7 @@ def Banded(  # noqa: N802
         f", {word}=True" for word, on in (("shared", shared), ("periodic", periodic)) if on
     )
     label = f"Banded({n}, {width}{words})"
-    return Sparse(entries(n, matrix, row, column, value), made, label, names)
+    return Sparse(entries(n, matrix, row, column, value=value), made, label, names)
 
 
 @checked()
@@ -196,7 +196,7 @@ def Weights(  # noqa: N802
     made = {"kind": "weights", "groups": label.tolist()}
     value = counts.double().rsqrt()[label[member]]
     return Sparse(
-        entries(len(label), label[member], member, member, value),
+        entries(len(label), label[member], member, member, value=value),
         made,
         f"Weights({len(counts)} groups of {len(label)} numbers)",
         names,

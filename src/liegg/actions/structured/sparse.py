@@ -144,6 +144,7 @@ def entries(
     matrix: Int[Tensor, " e"],
     row: Int[Tensor, " e"],
     column: Int[Tensor, " e"],
+    *,
     value: Float[Tensor, " e"],
 ) -> Entries:
     """Arrange entries `value` of the candidate `matrix` at `row`, `column`; at least one for each."""

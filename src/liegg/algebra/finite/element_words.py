@@ -79,7 +79,7 @@ def element_words(
             return "identity"
         return f"translation by {vector(shift)}"
     words = linear_words(linear, names, axes, tolerance)
-    return _with_point(words, linear, shift, names, tolerance) if homogeneous else words
+    return _with_point(words, linear, shift, names, tolerance=tolerance) if homogeneous else words
 
 
 def linear_words(linear: Matrix, names: Sequence[str], frame: Matrix, tolerance: float) -> str:
@@ -90,9 +90,9 @@ def linear_words(linear: Matrix, names: Sequence[str], frame: Matrix, tolerance:
     orthogonal = np.linalg.solve(frame, linear @ frame)
     one = np.eye(len(linear))
     if abs(linear.T @ linear - one).max() <= 4 * tolerance:
-        return _orthogonal(linear, linear, one, names, tolerance)
+        return _orthogonal(linear, linear, one, names, tolerance=tolerance)
     if abs(orthogonal.T @ orthogonal - one).max() <= 1e3 * tolerance:
-        return _orthogonal(orthogonal, linear, frame, names, tolerance)
+        return _orthogonal(orthogonal, linear, frame, names, tolerance=tolerance)
     return _spectrum(linear, tolerance)
 
 
@@ -191,7 +191,7 @@ def cycle_words(names: Sequence[str], *, of: str = "") -> str:
 
 
 def _orthogonal(
-    matrix: Matrix, given: Matrix, frame: Matrix, names: Sequence[str], tolerance: float
+    matrix: Matrix, given: Matrix, frame: Matrix, names: Sequence[str], *, tolerance: float
 ) -> str:
     """Words for an orthogonal map; directions are those of the map in the given coordinates."""
     n, one = len(matrix), np.eye(len(matrix))
@@ -283,7 +283,7 @@ def _spectrum(matrix: Matrix, tolerance: float) -> str:
 
 
 def _with_point(
-    words: str, linear: Matrix, shift: Vector, names: Sequence[str], tolerance: float
+    words: str, linear: Matrix, shift: Vector, names: Sequence[str], *, tolerance: float
 ) -> str:
     """Words for x → Lx + t: those for L, the fixed point nearest the origin, and what remains of a translation."""
     centre = np.linalg.pinv(np.eye(len(linear)) - linear, rcond=1e-6) @ shift

@@ -173,7 +173,7 @@ def isomorphism(one: Table, other: OtherTable, *, budget: int = MOST_MAPS) -> La
     if images:
         classes = conjugacy_classes(other)
         images[0] = [j for j in images[0] if j == int((classes == classes[j]).argmax())]
-    return _extended(one, other, generators, images, [budget])
+    return _extended(one, other, generators, images, budget=[budget])
 
 
 def _few_images(table: Table, traits_of: list[tuple[int, ...]]) -> list[int]:
@@ -204,6 +204,7 @@ def _extended(
     other: OtherTable,
     generators: list[int],
     images: list[list[int]],
+    *,
     budget: list[int],
     chosen: tuple[int, ...] = (),
 ) -> Labels | None:
@@ -215,7 +216,7 @@ def _extended(
     if len(chosen) == len(generators):
         return mapping
     for image in images[len(chosen)]:
-        found = _extended(one, other, generators, images, budget, (*chosen, image))
+        found = _extended(one, other, generators, images, budget=budget, chosen=(*chosen, image))
         if found is not None or budget[0] < 0:
             return found
     return None

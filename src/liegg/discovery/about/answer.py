@@ -97,8 +97,8 @@ def answer_all(
     x: Float[Tensor, "n ..."],
     first: Float[Tensor, "s ..."],
     sym: Symmetries,
-    asked: Asked,
     *,
+    asked: Asked,
     progress: Callable[[int, int], object] | None = None,
 ) -> Found:
     """Answer every question; what cannot be measured is left out, and a note says why.
@@ -130,7 +130,7 @@ def answer_all(
         shown = replace(question, x=first[:STORED_SAMPLES])
         undecided = reading is not None and reading.undecided
         beside = undecided or sym.settings.get("target") is not None
-        finite = _finite(question, shown, sym, tried, effort, beside=beside)
+        finite = _finite(question, shown, sym, tried, effort=effort, beside=beside)
     except Exception as error:  # whatever a model does to moved samples must not lose the analysis
         note = Diagnosis.MOTIONS_NOT_TRIED(error=one_line(error))
         try:
@@ -176,8 +176,8 @@ def _finite(
     shown: Question,
     sym: Symmetries,
     motions: dict[str, Motion],
-    effort: Effort,
     *,
+    effort: Effort,
     beside: bool,
 ) -> dict[str, FiniteChange]:
     """What finite motions change, for those that move the samples; none if the output is constant."""

@@ -89,7 +89,7 @@ def _with_model(
         check_samples(function, first)
         task = sym.settings.get("task", "auto")
         asked = Asked(motions, moves, task, part.output, data)
-        found = answer_all(function, x, first, sym, asked)
+        found = answer_all(function, x, first, sym, asked=asked)
     if len(found.answers) < len(motions) or any(
         note.diagnosis is Diagnosis.MOTIONS_NOT_TRIED for note in found.notes
     ):

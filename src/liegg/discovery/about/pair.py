@@ -37,11 +37,11 @@ def pair_answers(
         pairs = [(one, others[one.name]) for one in a.answers if one.name in others]
     else:
         pairs = list(zip(ask(a, about), ask(b, about), strict=True))
-    return tuple(_pair(a, b, one, other, names) for one, other in pairs)
+    return tuple(_pair(a, b, one, other, names=names) for one, other in pairs)
 
 
 def _pair(
-    a: Symmetries, b: Symmetries, one: Answer, other: Answer, names: tuple[str, str]
+    a: Symmetries, b: Symmetries, one: Answer, other: Answer, *, names: tuple[str, str]
 ) -> PairedAnswer:
     """One motion in both models."""
     ratio, paired_ratio = UNKNOWN_SHARE, False

@@ -117,7 +117,7 @@ def assert_invariant(
     action = _action_on(group, data, action, copies)
     case = Case(model, data, group, action, output)
     sym = _discovered(case)
-    _assert_small(case, sym, sym.defect(group.generators), tolerance, "invariant")
+    _assert_small(case, sym, sym.defect(group.generators), tolerance, what="invariant")
     return sym
 
 
@@ -168,7 +168,7 @@ def assert_equivariant(
     case = Case(model, data, group, action, output, output_action, output_generators)
     sym = _discovered(case)
     defects = sym.defect(group.generators, output_generators)
-    _assert_small(case, sym, defects, tolerance, "equivariant")
+    _assert_small(case, sym, defects, tolerance, what="equivariant")
     return sym
 
 
@@ -224,7 +224,7 @@ def _discovered(case: Case) -> Symmetries:
 
 
 def _assert_small(
-    case: Case, sym: Symmetries, defects: Float[Tensor, " d"], tolerance: float | None, what: str
+    case: Case, sym: Symmetries, defects: Float[Tensor, " d"], tolerance: float | None, *, what: str
 ) -> None:
     if not len(defects):
         raise AssertionError("no generator was given: nothing was checked.")

@@ -43,7 +43,7 @@ from liegg.results.symmetries import Symmetries
 FARTHEST_MEAN = 3.0
 """Distance of the data's mean from 0, in multiples of its spread, up to which affine maps are told apart."""
 
-FIRST_SAMPLES = 4096
+SCALE_SAMPLES = 4096
 """Samples from which the scales of the test functions are taken."""
 
 
@@ -350,7 +350,7 @@ def _with_labels(
     """Some samples with their classes; None without labels."""
     if classes.numbers is None:
         return _some(batches), None
-    step = max(1, len(classes.numbers) // FIRST_SAMPLES)
+    step = max(1, len(classes.numbers) // SCALE_SAMPLES)
     some, labels = [], []
     for number, x in batches.numbered():
         places = torch.arange(-number % step, len(x), step)
@@ -363,4 +363,4 @@ def _some(batches: Batches) -> Float[Tensor, "b ..."]:
     """Some samples: evenly spaced ones, or the first batch."""
     with closing(iter(batches)) as iterator:
         first = next(iterator)
-    return batches.some(FIRST_SAMPLES, first) if len(first) < FIRST_SAMPLES else first
+    return batches.some(SCALE_SAMPLES, first) if len(first) < SCALE_SAMPLES else first

@@ -104,7 +104,7 @@ def means_of(reading: Reading, functions: TestFunctions) -> RowMeans:
         block = assigner.assign(number, hashes) * runs + run.clamp_max(runs - 1)
         covers, label = reading.chosen(hashes, covered), classes.of(number, len(x))
         state = row_means.update(
-            state, functions, workspace, x, block, covers=covers, label=label, first=number
+            state, functions, workspace, x, block=block, covers=covers, label=label, first=number
         )
         if reading.progress is not None:
             reading.progress(len(x))
@@ -147,7 +147,7 @@ def span_means_of(
                 functions,
                 action,
                 along,
-                x,
+                x=x,
                 covers=reading.chosen(hashes, most[place]),
                 most=most[place],
                 label=label,

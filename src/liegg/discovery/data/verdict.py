@@ -108,7 +108,7 @@ def decide_distribution(
         sentence = Diagnosis.DATA_UNDECIDED(samples=sums.samples, undecided=count, total=total)
         return replace(decision, undecided=count, sentence=sentence)
     if 0 < solved.found < total and decision.nullity < solved.found:
-        decision = _separated(decision, solved, case, facts, warnings)
+        decision = _separated(decision, solved, case, facts, warnings=warnings)
     unclear = solved.found - decision.nullity
     if unclear > 0:
         every = solved.found == total
@@ -126,26 +126,7 @@ def decide_distribution(
             samples=sums.samples, undecided=solved.found, total=total
         )
         return replace(decision, undecided=solved.found, sentence=sentence)
-    if not total:
-        return decision
-    certainty = Certainty(
-        nullity=(min(decision.nullity, solved.found), max(decision.nullity, solved.found)),
-        support=1 - COUNT_LEVEL,
-        angle=2 * solved.angle if decision.nullity else math.pi / 2,
-        level=thresholds.level,
-        blocks=int((sums.counts > 0).sum()),
-        draws=0,
-    )
-    return replace(
-        decision,
-        certainty=certainty,
-        uncertainty=2 * solved.angle if decision.nullity else 0.0,
-        sentence=_sentence(decision, solved, detectable),
-        reasons=(
-            *map(_of_data, decision.reasons),
-            *[Diagnosis.DATA_NO_REFERENCE(effect=thresholds.effect)] * (solved.found == total),
-        ),
-    )
+    return _in_words_of_data(decision, solved, sums, detectable) if total else decision
 
 
 def _separated(
@@ -153,6 +134,7 @@ def _separated(
     solved: MeanSolution,
     case: Evidence,
     facts: DataFacts,
+    *,
     warnings: tuple[Remark, ...],
 ) -> Decision:
     """The decision with the directions that chance explains, if their intervals end below the threshold and the next one's start.
@@ -166,6 +148,32 @@ def _separated(
     relaxed = replace(thresholds, minimum_gap=gap)
     again = decide(solved.solution, case, facts, relaxed, warnings=warnings)
     return replace(again, thresholds=thresholds) if again.nullity == found else decision
+
+
+def _in_words_of_data(
+    decision: Decision, solved: MeanSolution, sums: RowMeans, detectable: float
+) -> Decision:
+    """The decision with how sure the count and the span are, and in words that are true of a distribution."""
+    thresholds = decision.thresholds
+    certainty = Certainty(
+        nullity=(min(decision.nullity, solved.found), max(decision.nullity, solved.found)),
+        support=1 - COUNT_LEVEL,
+        angle=2 * solved.angle if decision.nullity else math.pi / 2,
+        level=thresholds.level,
+        blocks=int((sums.counts > 0).sum()),
+        draws=0,
+    )
+    every = solved.found == len(solved.solution.values)
+    return replace(
+        decision,
+        certainty=certainty,
+        uncertainty=2 * solved.angle if decision.nullity else 0.0,
+        sentence=_sentence(decision, solved, detectable),
+        reasons=(
+            *map(_of_data, decision.reasons),
+            *[Diagnosis.DATA_NO_REFERENCE(effect=thresholds.effect)] * every,
+        ),
+    )
 
 
 def _about_units(sizes: Float[Tensor, " n"] | None) -> tuple[Remark, ...]:

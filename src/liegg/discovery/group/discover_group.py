@@ -116,25 +116,14 @@ def discover_group(
         >>> found.order, found.name
         (8, 'D₄')
     """
-    run = run or Run()
-    if isinstance(action, Mapping):
-        raise ArgumentError(
-            f"action is a dictionary, for {', '.join(map(repr, action))}; discover_group takes samples that are one array, and one action "
-            "on it. Pass the array to be moved, a function of it alone that fills in the rest, and one action, for example "
-            "liegg.Linear(3, copies=4)."
-        )
+    run, thresholds = run or Run(), thresholds or Thresholds()
+    action = _one_action(action, continuous)
     if not 0 <= starts <= MOST_STARTS:
         raise ArgumentError(
             f"starts={starts}: expected a number from 0 to {MOST_STARTS}, for example starts={RANDOM_STARTS}."
         )
-    thresholds = thresholds or Thresholds()
     task, named = split_task(target)
     part = asked_part(output, named, equivariance=output_action is not None)
-    if continuous is not None and not continuous.action.same_motions(action):
-        raise ArgumentError(
-            f"continuous is a result for {continuous.action!r}; expected one for {action!r}. Leave it out, or pass the action of "
-            "that result."
-        )
     if continuous is None and action.size:
         continuous = discover(
             model,
@@ -171,12 +160,23 @@ def discover_group(
             run.seed,
             starts,
         )
-        if not setting.spaces:
-            raise ArgumentError(
-                f"{action!r} has no finite elements; expected vectors, a grid, channels or slots, for example liegg.Linear(3) or "
-                "liegg.actions.Slots()."
-            )
         return _search(setting)
+
+
+def _one_action(action: Action | Mapping[str, Any], continuous: Symmetries | None) -> Action:
+    """The action, which must be one, and that of the continuous symmetries if they are given."""
+    if isinstance(action, Mapping):
+        raise ArgumentError(
+            f"action is a dictionary, for {', '.join(map(repr, action))}; discover_group takes samples that are one array, and one action "
+            "on it. Pass the array to be moved, a function of it alone that fills in the rest, and one action, for example "
+            "liegg.Linear(3, copies=4)."
+        )
+    if continuous is not None and not continuous.action.same_motions(action):
+        raise ArgumentError(
+            f"continuous is a result for {continuous.action!r}; expected one for {action!r}. Leave it out, or pass the action of "
+            "that result."
+        )
+    return action
 
 
 def _search(setting: Setting) -> GroupSymmetries:
@@ -185,6 +185,11 @@ def _search(setting: Setting) -> GroupSymmetries:
     An exact element is first looked for beside the exact directions alone: a continuous part that holds only nearly contains
     elements near any exact one, and would take its place. Only if nothing is exact, all directions are divided out.
     """
+    if not setting.spaces:
+        raise ArgumentError(
+            f"{setting.action!r} has no finite elements; expected vectors, a grid, channels or slots, for example liegg.Linear(3) or "
+            "liegg.actions.Slots()."
+        )
     findings = Findings(replace(setting, exact_only=True))
     question = setting.held_out
     constant = (CONSTANT * question.eps) ** 2 * question.output_square

@@ -61,7 +61,7 @@ def told_apart(
         points, goal = space.vectors(samples), space.vectors(space.apply(element, samples))
         if space.homogeneous:
             points, goal = (pad(part, (0, 1), value=1.0) for part in (points, goal))
-        return _reached(points, goal, unit, starts, generator) <= tolerance
+        return _reached(points, goal, unit, starts, generator=generator) <= tolerance
 
     x = x[:ORBIT_SAMPLES].double().cpu()
     needed, out = min(FEWEST_OUT_OF_REACH, len(x)), 0
@@ -83,6 +83,7 @@ def _reached(
     goal: Float[Tensor, "b k n"],
     algebra: Float[Tensor, "d n n"],
     starts: int,
+    *,
     generator: torch.Generator,
 ) -> Float[Tensor, " b"]:
     """Distance of each goal from the orbit of its points, relative to the goal's size."""

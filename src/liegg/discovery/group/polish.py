@@ -30,7 +30,7 @@ SURVIVORS = 40
 FIRST_SAMPLES, LAST_SAMPLES = 64, 256
 """Samples of the first and of the last steps; at least four equations per unknown."""
 
-LARGEST_CONDITION = 1e4
+LARGEST_ELEMENT_CONDITION = 1e4
 """Largest condition number of an element in the data's own coordinates."""
 
 FARTHEST = 4.0
@@ -180,7 +180,7 @@ def _selected(solutions: Solutions, space: VectorSpace, moments: Moments) -> Sol
     good = (
         torch.isfinite(solutions.cost)
         & (solutions.cost < PROMISING)
-        & (sizes[:, 0] < LARGEST_CONDITION * sizes[:, -1])
+        & (sizes[:, 0] < LARGEST_ELEMENT_CONDITION * sizes[:, -1])
         & (sizes[:, -1] > 1e-3)
         & (sizes.square().mean(1).sqrt() < FARTHEST)
     )

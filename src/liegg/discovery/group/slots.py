@@ -46,7 +46,7 @@ JUDGED_PRODUCTS = 120
 FEW_SLOTS = 6
 """Slots up to which all permutations are tried; above it cycles of three neighbours."""
 
-FIRST_SAMPLES, FIRST_SCREENED = 4, 0.5
+GLANCE_SAMPLES, FIRST_SCREENED = 4, 0.5
 """Samples on which many permutations are looked at first, and their squared change up to which they are screened."""
 
 
@@ -163,7 +163,7 @@ class _SlotSearch:
     def screened(self, orders: dict[Order, str]) -> dict[Order, str]:
         """The permutations that pass on a few samples, with where they come from."""
         self.findings.count("permutations of slots", len(orders))
-        for samples, most in ((FIRST_SAMPLES, FIRST_SCREENED), (SCREEN_SAMPLES, SCREENED)):
+        for samples, most in ((GLANCE_SAMPLES, FIRST_SCREENED), (SCREEN_SAMPLES, SCREENED)):
             ratios = _ratios(self.findings.setting, self.space, list(orders), samples).tolist()
             passed = (ratio <= most for ratio in ratios)
             orders = dict(itertools.compress(orders.items(), passed))

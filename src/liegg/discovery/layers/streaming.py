@@ -113,7 +113,9 @@ def stream_layers(
         block = assigner.assign(number, hashes)
         workspace.prepare(x)
         tangents = _tangents(action, x, tangents, numbers // PIECES)
-        more, finite = _fold_rows(plan, plans, sums, x, tangents, number, block)
+        more, finite = _fold_rows(
+            plan, plans, sums, x, tangents=tangents, number=number, block=block
+        )
         moved = displacement.update(inputs, x, workspace, block)
 
         def commit() -> None:
@@ -165,6 +167,7 @@ def _fold_rows(
     plans: Mapping[str, FoldPlan],
     sums: Mapping[str, LayerSums],
     x: Float[Tensor, "b ..."],
+    *,
     tangents: Float[Tensor, "g b ..."],
     number: int,
     block: Int[Tensor, " b"],
@@ -184,7 +187,7 @@ def _fold_rows(
         x,
         tangents,
         plan.tangents.layers,
-        visit,
+        visit=visit,
         batching=plan.tangents.batching,
         copy=plan.tangents.writes,
     )

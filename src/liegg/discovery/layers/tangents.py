@@ -54,8 +54,8 @@ def push_tangents(
     x: Float[Tensor, "b ..."],
     tangents: Float[Tensor, "g b ..."],
     layers: Sequence[Layer],
-    visit: Visit,
     *,
+    visit: Visit,
     batching: Batching = "vmap",
     copy: bool = True,
 ) -> dict[str, str]:
@@ -143,14 +143,14 @@ def plan_tangents(
             # Where torch batches by a slow loop of its own, repeating the samples is faster.
             warnings.filterwarnings("error", message="There is a performance drop")
             pair = motion.expand(2, *motion.shape)
-            missing = push_tangents(network, x, pair, layers, mark, batching=batching)
+            missing = push_tangents(network, x, pair, layers, visit=mark, batching=batching)
         trials[batching] = missing, marks
         if not missing:
             break
     batching = min(trials, key=lambda batching: len(trials[batching][0]))
     unreached, marks = trials[batching]
     forward = [layer for layer in layers if layer.name not in unreached]
-    unreached |= _disagreements(network, x, motion, forward, marks)
+    unreached |= _disagreements(network, x, motion, forward, marks=marks)
     notes = ()
     if batching == "repeat":
         notes = (Diagnosis.SAMPLES_REPEATED(reason=next(iter(trials["vmap"][0].values()))),)
@@ -163,6 +163,7 @@ def _disagreements(
     x: Float[Tensor, "n ..."],
     motion: Float[Tensor, "n ..."],
     layers: Sequence[Layer],
+    *,
     marks: dict[str, Tensor],
 ) -> dict[str, str]:
     """Layers whose forward and reverse derivatives differ: one reverse pass, more on suspicion."""
@@ -178,7 +179,7 @@ def _disagreements(
             for name, (motion, size) in sizes.items()
         }
         forward = torch.stack([scales[layer.name] * marks[layer.name][0] for layer in some])
-        reverse = _reverse(network, x, motion, scales, some)
+        reverse = _reverse(network, x, motion, scales, layers=some)
         if reverse is None:
             return 0.0
         slope, bound = reverse
@@ -202,6 +203,7 @@ def _reverse(
     x: Float[Tensor, "n ..."],
     motion: Float[Tensor, "n ..."],
     scales: dict[str, float],
+    *,
     layers: Sequence[Layer],
 ) -> tuple[Float[Tensor, " n"], float] | None:
     """Derivative of the projected outputs of all layers by plain autograd, and a bound of its size.

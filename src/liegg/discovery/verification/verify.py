@@ -133,7 +133,9 @@ def verify(
     task, target = split_task(target)
     part = asked_part(output, target, equivariance=output_action is not None, at=at)
     part = part if known is None else part_of(known.settings, part)
-    given = _directions_of(sym, action, output_action, generators, output_generators)
+    given = _directions_of(
+        sym, action, output_action, generators, output_generators=output_generators
+    )
     others = Others(given.h[:0], ())
     if known is not None and generators is None:
         others = others_of(known)
@@ -144,12 +146,14 @@ def verify(
         task = known.settings.get("task", "auto")
     with evaluating(Asked(model, data, action, call), part.at, seed=seed) as (function, inputs):
         question = replace(
-            _question(function, inputs, samples, known, part, output_action),
+            _question(function, inputs, samples, known, part=part, output_action=output_action),
             meter=Meter(progress),
             classes=None if task == "auto" else task == "classes",
         )
         subject = part_words(part.settings(), question.model.name)
-        result = _measured(question, given, others, options, replace(result, subject=subject))
+        result = _measured(
+            question, given, others, options, result=replace(result, subject=subject)
+        )
         question.meter.finish()
     return replace(result, notes=(*question.model.notes, *result.notes))
 
@@ -188,6 +192,7 @@ def _measured(
     given: Directions,
     others: Others,
     options: CurveOptions,
+    *,
     result: Verification,
 ) -> Verification:
     """The result with what the samples show; no curve if their outputs are all the same."""
@@ -200,7 +205,7 @@ def _measured(
     )
     if question.variance <= (CONSTANT * question.eps) ** 2 * question.output_square:
         return replace(result, notes=(Diagnosis.CONSTANT_HELD_OUT_OUTPUT(),))
-    return _followed(question, given, others, options, result)
+    return _followed(question, given, others, options, result=result)
 
 
 def _followed(
@@ -208,6 +213,7 @@ def _followed(
     given: Directions,
     others: Others,
     options: CurveOptions,
+    *,
     result: Verification,
 ) -> Verification:
     """The result with all curves of the generators and of further motions."""
@@ -239,6 +245,7 @@ def _question(
     inputs: Inputs,
     samples: int,
     known: Symmetries | None,
+    *,
     part: Part,
     output_action: Action | None,
 ) -> Question:
@@ -306,6 +313,7 @@ def _directions_of(
     action: Action,
     output_action: Action | None,
     generators: Any,
+    *,
     output_generators: Any,
 ) -> Directions:
     """Coefficients of what is to be verified; those of the output may still be missing."""

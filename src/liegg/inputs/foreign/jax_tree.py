@@ -47,7 +47,7 @@ class JaxTree(TreeFunction):
         shapes = {path: tuple(leaf.shape) for path, leaf in real.items()}
         key = (*shapes.items(), *((path, tuple(leaf.shape)) for path, leaf in held.items()), *rest)
         if key not in self.compiled:
-            self.compiled[key] = _Compiled(self.model, run, tree, shapes, tuple(held))
+            self.compiled[key] = _Compiled(self.model, run, tree, shapes, held=tuple(held))
         compiled = self.compiled[key]
         pieces = [leaf.reshape(-1).to(self.model.precision) for leaf in real.values()]
         x = torch.cat(pieces)
@@ -74,6 +74,7 @@ class _Compiled(ForeignModel):
         run: Run,
         tree: Any,
         shapes: Mapping[str, tuple[int, ...]],
+        *,
         held: tuple[str, ...],
     ) -> None:
         self.jax, self.name, self.precision = model.jax, model.name, model.precision

@@ -30,6 +30,7 @@ class TreeFunction:
         function: Callable[..., Any],
         name: str,
         notes: tuple[Remark, ...],
+        *,
         names: Sequence[str] = (),
     ) -> None:
         self.given, self.notes, self.__name__ = given, notes, name

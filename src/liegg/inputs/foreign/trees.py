@@ -147,7 +147,7 @@ def _tree_function(model: Any, call: Custom | None) -> TreeFunction | None:
         notes = foreign.notes if call is None else arrays
         if isinstance(foreign, OnnxSession):
             return TreeFunction(
-                model, foreign.evaluate_named, foreign.name, notes, list(foreign.inputs)
+                model, foreign.evaluate_named, foreign.name, notes, names=list(foreign.inputs)
             )
         # Its argument has no name that a leaf could have by chance.
         return TreeFunction(model, lambda batch, /: foreign.evaluate(batch), foreign.name, notes)

@@ -85,7 +85,7 @@ def arrive(model: Any, data: Any, at: str, *, call: Custom | None = None) -> Inn
         for number, tree in enumerate(_batches(data)):
             given = _by_path(tree, number, function.device)
             if caller is None:
-                caller = _caller(module, tree, given, layer, call)
+                caller = _caller(module, tree, given, layer, call=call)
             kept.append({ACTIVATION: _activation(module, caller, given, layer), **given})
             used += kept[-1][ACTIVATION].nbytes
             if used > ACTIVATION_BYTES:
@@ -121,7 +121,7 @@ def _activation(
 
 
 def _caller(
-    module: nn.Module, tree: Any, given: Mapping[str, Tensor], layer: str, call: Custom | None
+    module: nn.Module, tree: Any, given: Mapping[str, Tensor], layer: str, *, call: Custom | None
 ) -> Convention:
     """How the model takes a batch: as its signature suggests, and as it works.
 

@@ -191,13 +191,13 @@ def _why_not(
         return None if named else "it is True everywhere"
     if named and len(points) > 1 and bool((points == points[0]).all()):
         return None  # the same point everywhere, such as zeros: the model may rely on that
-    if _changes(layout, leaf, run, rows, absent):
+    if _changes(layout, leaf, run, rows, absent=absent):
         return f"the output changes when points move where it is {leaf.padding}"
     return None
 
 
 def _changes(
-    layout: Layout, leaf: Leaf, run: Run, rows: Float[Tensor, "b D"], absent: Bool[Tensor, "b n"]
+    layout: Layout, leaf: Leaf, run: Run, rows: Float[Tensor, "b D"], *, absent: Bool[Tensor, "b n"]
 ) -> bool:
     """Whether moving the points that are called padding changes the output, beyond its noise."""
     old = layout.values(rows, leaf)

@@ -132,7 +132,8 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
     if points is not None and reader.kind != "batch":
         points = node_leaf(tree, reader.paths)
     layout = Layout.of(
-        [_leaf(path, values, shapes[path], reader, tree) for path, values in first.items()], points
+        [_leaf(path, values, shapes[path], reader, tree=tree) for path, values in first.items()],
+        points,
     )
     return Packed(data, reader, layout, first if complete else None), tree
 
@@ -172,6 +173,7 @@ def _leaf(
     values: Tensor | Sequence[Tensor],
     shapes: set[tuple[int, ...]],
     reader: Reader,
+    *,
     tree: Any,
 ) -> Leaf:
     """One leaf of the layout, without its columns."""

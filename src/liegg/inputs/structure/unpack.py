@@ -152,6 +152,7 @@ def fold(
     x: Float[Tensor, "b D"],
     y: Float[Tensor, "n ..."],
     leaf: Leaf,
+    *,
     size: int | None = None,
 ) -> Float[Tensor, "b m ..."]:
     """Entries per node or per edge as one entry per graph, padded with zeros.
@@ -188,7 +189,7 @@ def fold_any(layout: Layout, x: Float[Tensor, "b D"], y: Tensor) -> Tensor:
     size = max(map(largest, joined))
     for leaf in (layout.point_leaf or joined[0], *joined):
         if y.shape[0] == int(joined_counts(layout, x, leaf).sum()):
-            return fold(layout, x, y, leaf, size)
+            return fold(layout, x, y, leaf, size=size)
     return y
 
 

@@ -60,7 +60,7 @@ def bases(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
         return _candidates(sym, record)
     numbers = zip(record["generator_defect"], record["generator_variance"], strict=True)
     notes = [[f"δ² {number(defect)}", f"variance {number(value)}"] for defect, value in numbers]
-    cards = _cards(sym, sym.coefficients[:MAX_CARDS], words, "generator", notes)
+    cards = _cards(sym, sym.coefficients[:MAX_CARDS], words, "generator", notes=notes)
     tolerance = _tolerance(sym)
     if isinstance(output := sym.output_action, MatrixAction):
         names = output_coordinates_of(output)
@@ -70,21 +70,23 @@ def bases(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]:
             card["output_formula"] = _formula(matrix, names, output, tolerance)
     if not isinstance(action, MatrixAction):
         about = "orthonormal coefficients, smallest defect first"
-        return [_basis("found", "as found", about, cards, words)]
+        return [_basis("found", "as found", about, cards, words=words)]
     readable, names = sym.identification.readable, coordinates_of(action)
     shown = {"action": action, "label": "element", "tolerance": tolerance}
     elements = _matrix_cards(readable.generators, readable.words, names, **shown)
     about = "the same span with few entries; entries that the error explains are rounded"
     found = "orthonormal in the Frobenius inner product, smallest defect first"
     result = [
-        _basis("readable", "readable", about, elements, readable.words),
-        _basis("found", "as found", found, cards, words),
+        _basis("readable", "readable", about, elements, words=readable.words),
+        _basis("found", "as found", found, cards, words=words),
     ]
     if readable.framed is not None and readable.frame_changes_words:
         names = tuple(name if name == "1" else f"{name}′" for name in names)
         framed = _matrix_cards(readable.framed, readable.framed_words, names, **shown)
         about = "in coordinates in which the preserved form is standard; a prime marks their axes"
-        result.append(_basis("framed", "in its own frame", about, framed, readable.framed_words))
+        result.append(
+            _basis("framed", "in its own frame", about, framed, words=readable.framed_words)
+        )
     return result
 
 
@@ -93,13 +95,15 @@ def _candidates(sym: Symmetries, record: dict[str, Any]) -> list[dict[str, Any]]
     nearest, first = others_of(sym), sym.decision.undecided
     values = zip(record["defects"][first:], record["grades"][first:], strict=True)
     notes = [[f"δ² {number(defect)}", f"grade {grade}"] for defect, grade in values]
-    cards = _cards(sym, nearest.coefficients, nearest.words, "candidate", notes)
+    cards = _cards(sym, nearest.coefficients, nearest.words, "candidate", notes=notes)
     about = "no symmetry was found; these motions change the output least"
-    return [_basis("found", "nearest candidates", about, cards, nearest.words)] if cards else []
+    return (
+        [_basis("found", "nearest candidates", about, cards, words=nearest.words)] if cards else []
+    )
 
 
 def _basis(
-    key: str, name: str, about: str, cards: list[dict[str, Any]], words: Sequence[str]
+    key: str, name: str, about: str, cards: list[dict[str, Any]], *, words: Sequence[str]
 ) -> dict[str, Any]:
     return {"key": key, "name": name, "about": about, "cards": cards, "words": list(words)}
 
@@ -109,6 +113,7 @@ def _cards(
     rows: Float[Tensor, "k g"],
     words: Sequence[str],
     label: str,
+    *,
     notes: Sequence[list[str]] = (),
 ) -> list[dict[str, Any]]:
     """Cards of generators with notes: matrices where the action has them, else coefficients."""

@@ -108,7 +108,7 @@ def group_html(
     shown = list({one.words: one for one in reversed([*elements, *tried])}.values())[::-1]
     scene = None
     if samples is not None and len(samples) and shown:
-        scene = stage(found, shown, samples, model, classes)
+        scene = stage(found, shown, samples, model, classes=classes)
     values = {
         "title": f"Finite symmetries of {found.model}" if title is None else title,
         "sentences": [found.sentence],

@@ -45,6 +45,7 @@ def stage(
     elements: Sequence[GroupElement],
     samples: Float[Tensor, "b ..."],
     model: Any,
+    *,
     classes: Sequence[str] | None,
 ) -> dict[str, Any]:
     """What the script draws: the samples under every element, and the labels."""

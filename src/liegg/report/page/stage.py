@@ -201,7 +201,9 @@ def motions_of(
     if sym.nullity:
         labels = [f"generator {i}: {words}" for i, words in enumerate(sym.account.words, start=1)]
         curves = symmetry_curves(sym) or (None,) * sym.nullity
-        found = _motions(sym.generators[:MAX_GENERATORS], labels, "as found", "generator", curves)
+        found = _motions(
+            sym.generators[:MAX_GENERATORS], labels, "as found", "generator", curves=curves
+        )
         motions, note = [*_others(sym, sym.action, "readable basis"), *found], ""
     else:
         motions, note = _candidates(sym, sym.action)
@@ -241,7 +243,9 @@ def _others(sym: Symmetries, action: MatrixAction, basis: str) -> list[dict[str,
     curves = (None,) * len(others.words)
     if verification is not None and verification.other_words == others.words:
         curves = verification.others
-    return _motions(action.matrices(others.coefficients), others.words, basis, "other", curves)
+    return _motions(
+        action.matrices(others.coefficients), others.words, basis, "other", curves=curves
+    )
 
 
 def _motions(
@@ -249,6 +253,7 @@ def _motions(
     labels: Sequence[str],
     basis: str,
     kind: str,
+    *,
     curves: Sequence[Curve | None],
 ) -> list[dict[str, Any]]:
     """Motions as the script reads them, with the key of each curve that was measured."""

@@ -90,7 +90,7 @@ def draw_directions(
     ax.set_yscale("log" if log else "linear")
     for places, values, look, ends in marks:
         if ends is not None:
-            draw_bars(ax, places, ends, least, look["color"])
+            draw_bars(ax, places, ends, least, colour=look["color"])
         ax.plot(places, values.clamp_min(least).tolist(), linestyle="none", **look)
     for ruler in rulers:
         horizontal_line(ax, *ruler)
@@ -110,6 +110,7 @@ def draw_bars(
     places: Sequence[float | int],
     intervals: Float[Tensor, "r 2"],
     least: float,
+    *,
     colour: str,
 ) -> None:
     """Draw a vertical bar for every interval, no lower than `least`; NaN draws nothing."""
@@ -223,7 +224,7 @@ def defects(
         ax.set_ylim(bottom=least / 3)  # marks at the lower end stay whole
     if nullity and nullity in drawn and nullity - 1 in drawn:
         low, high = sym.defects[nullity - 1 : nullity + 1].clamp_min(least).tolist()
-        _mark_gap(ax, nullity + 0.5, low, high, decision.gap)
+        _mark_gap(ax, nullity + 0.5, low, high, gap=decision.gap)
     if not len(sym.defects):
         write_centred(ax, "no candidate direction moves the data")
     ax.set_title("0: exact symmetry, 1: average direction", fontsize="medium")
@@ -245,7 +246,7 @@ def threshold_line(sym: Symmetries) -> tuple[float, str, str]:
     return threshold, ":", f"threshold {number(threshold)}"
 
 
-def _mark_gap(ax: "Axes", x: float, low: float, high: float, gap: float) -> None:
+def _mark_gap(ax: "Axes", x: float, low: float, high: float, *, gap: float) -> None:
     """Draw an arrow from the last symmetry to the next direction, with the ratio of their defects."""
     arrow = {"arrowstyle": "<->", "color": MUTED, "linewidth": 1, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", (x, high), (x, low), arrowprops=arrow)

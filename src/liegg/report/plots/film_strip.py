@@ -77,7 +77,7 @@ def motion(
     x = checked_samples(sym.action, samples)
     times, names = times_of(sym, generator, which if isinstance(which, int) else None, steps)
     draw = _draw_points if sym.action.stage == "points" else _draw_signals
-    fig, axes, label, note = draw(sym.action, generator, x, times, fig)
+    fig, axes, label, note = draw(sym.action, generator, x, times, fig=fig)
     for ax, name in zip(axes[0], names, strict=True):
         ax.set_title(name, fontsize="small")
     for i, ax in enumerate(axes[:, 0]):
@@ -117,6 +117,7 @@ def _draw_signals(
     generator: Float[Tensor, "..."],
     x: Float[Tensor, "b ..."],
     times: Float[Tensor, " t"],
+    *,
     fig: "Figure | SubFigure | None",
 ) -> "tuple[Figure | SubFigure, Any, str, str]":
     """Draw images as images, volumes by their middle slice, signals along a line as curves; see `_draw_points`."""
@@ -155,6 +156,7 @@ def _draw_points(
     generator: Float[Tensor, "..."],
     x: Float[Tensor, "b ..."],
     times: Float[Tensor, " t"],
+    *,
     fig: "Figure | SubFigure | None",
 ) -> "tuple[Figure | SubFigure, Any, str, str]":
     """Draw vectors at each time, in the coordinate plane where the generator is largest.

@@ -163,7 +163,7 @@ def not_strict(results: Results, reading: str) -> Outcome:
     )
 
 
-CLAIMS = (
+CONFIGURATION_CLAIMS = (
     Claim(
         name="configurations-parameters-variance",
         statement="Networks with more parameters have a smaller symmetry variance.",

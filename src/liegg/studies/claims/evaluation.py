@@ -11,11 +11,11 @@ from liegg.studies.claims.record import Claim, Finding, Results, findings
 from liegg.studies.provenance import STUDY_FORMAT, provenance, read_results, write_json
 
 CLAIMS: tuple[Claim, ...] = (
-    *o5.CLAIMS,
-    *rotation.CLAIMS,
-    *configurations.CLAIMS,
-    *layers.CLAIMS,
-    *samples.CLAIMS,
+    *o5.O5_CLAIMS,
+    *rotation.ROTATION_CLAIMS,
+    *configurations.CONFIGURATION_CLAIMS,
+    *layers.LAYER_CLAIMS,
+    *samples.SAMPLE_CLAIMS,
 )
 """Every statement of the paper that is checked."""
 

@@ -45,18 +45,18 @@ def agree_at_the_end(results: Results, reading: str) -> Outcome:
 def sub_network(results: Results, reading: str) -> Outcome:
     """The sub-network's last hidden layer has smaller variance and bias than that layer of MLP-7."""
     last = len(values(results, SUB, reading, "variance")[0]) - 2
-    return _below(results, reading, (SUB,), last, last + 1)
+    return _below(results, reading, (SUB,), last, end=last + 1)
 
 
 def training(results: Results, reading: str) -> Outcome:
     """Fine-tuned and layer-wise training against plain training, mean over the inner layers."""
     return _below(
-        results, reading, TUNED, 1, len(values(results, PLAIN, reading, "variance")[0]) - 2
+        results, reading, TUNED, 1, end=len(values(results, PLAIN, reading, "variance")[0]) - 2
     )
 
 
 def _below(
-    results: Results, reading: str, regimes: tuple[str, ...], first: int, end: int
+    results: Results, reading: str, regimes: tuple[str, ...], first: int, *, end: int
 ) -> Outcome:
     """Whether regimes have significantly smaller variance and bias than plain training in layers."""
     holds, words = True, []
@@ -78,7 +78,7 @@ def _below(
     return Outcome(holds, f"{where}: {'; '.join(words)}")
 
 
-CLAIMS = (
+LAYER_CLAIMS = (
     Claim(
         name="layers-agree-at-the-end",
         statement="In the last two layers variance and bias come close to each other, however the network was trained.",

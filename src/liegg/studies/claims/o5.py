@@ -106,7 +106,7 @@ def built_in(results: Results, reading: str) -> Outcome:
     )
 
 
-CLAIMS = (
+O5_CLAIMS = (
     Claim(
         name="o5-ten",
         statement="A perceptron trained on an O(5)-invariant function has exactly ten vanishing values, and their directions are so(5).",

@@ -85,7 +85,7 @@ def not_exact(results: Results, reading: str) -> Outcome:
     )
 
 
-CLAIMS = (
+ROTATION_CLAIMS = (
     Claim(
         name="rotmnist-shallow",
         statement="The rotation is retrieved from a shallow network trained on rotated MNIST.",

@@ -99,7 +99,7 @@ def samples(rows: Rows, share: float) -> str:
     return f"{100 * share:g} % ({rows[share][0]['samples']:,} samples)"
 
 
-CLAIMS = (
+SAMPLE_CLAIMS = (
     Claim(
         name="samples-o5",
         statement="For the O(5) regression 0.25 % of the training samples give the symmetry as precisely as all of them.",

@@ -72,6 +72,7 @@ def work(
     problem: Callable[[list[Member]], Problem],
     describe: Callable[[list[Member], Trained], list[Row]],
     schedule: Schedule,
+    *,
     how: Work,
 ) -> list[Row]:
     """Train all networks group by group, and describe each.

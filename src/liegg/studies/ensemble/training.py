@@ -190,14 +190,14 @@ def train(
             if now < pace.last and (now % pace.steps == 0 or now == begin):
                 problem.begin(now // pace.steps + 1)
                 orders[index] = pace.order(seeds, now)
-        step(*_batch(now, paces, orders, stack.weights[0], schedule.batch_size))
+        step(*_batch(now, paces, orders, stack.weights[0], batch_size=schedule.batch_size))
         ended = [pace for pace in paces if (now + 1) % pace.steps == 0 and now < pace.last]
         if not ended:
             continue
         with torch.no_grad():
             scores = problem.scores(stack)
             for pace in ended:
-                _keep_best(best, stack, scores, pace, (now + 1) // pace.steps)
+                _keep_best(best, stack, scores, pace, epoch=(now + 1) // pace.steps)
         progress(sum(len(pace.rows) for pace in ended))
         if checkpoint is not None and checkpoint.due():
             checkpoint.save(tensors | step.moments() | {"step": torch.tensor(now + 1)})
@@ -207,7 +207,7 @@ def train(
 
 
 def _keep_best(
-    best: Trained, stack: Stack, scores: Float[Tensor, " s"] | None, pace: Pace, epoch: int
+    best: Trained, stack: Stack, scores: Float[Tensor, " s"] | None, pace: Pace, *, epoch: int
 ) -> None:
     """Keep the networks that ended an epoch with their highest score; unscored ones at the last."""
     rows = pace.rows
@@ -232,7 +232,7 @@ def _paces(members: Sequence[Member], batch_size: int, device: torch.device | st
 
 
 def _batch(
-    now: int, paces: list[Pace], orders: list[Tensor], like: Tensor, batch_size: int
+    now: int, paces: list[Pace], orders: list[Tensor], like: Tensor, *, batch_size: int
 ) -> tuple[Int[Tensor, "s b"], Float[Tensor, "s b"]]:
     """Samples of this step and their weights in the mean.
 

@@ -80,7 +80,7 @@ def reference(kind: str, strength: float, samples: int, *, seed: int = 0) -> lis
 
 
 def repeated(
-    kind: str, strength: float, samples: int, repeats: int, truth: list[float], *, seed: int = 0
+    kind: str, strength: float, samples: int, repeats: int, *, truth: list[float], seed: int = 0
 ) -> dict[str, Any]:
     """Analyse the same function repeatedly on new samples.
 

@@ -48,7 +48,7 @@ def _of_case(case: Case, population: Callable[[], Tensor] | None = None) -> Trap
 
 
 def _broken(
-    kind: str, strength: float, samples: tuple[int, ...], generator: torch.Generator, label: str
+    kind: str, strength: float, samples: tuple[int, ...], generator: torch.Generator, *, label: str
 ) -> Trap:
     """An invariant network plus ε times another: the defects are proportional to ε²."""
     seed, draw = 100 + _seed(generator), int(torch.randint(10**6, (), generator=generator))
@@ -78,13 +78,13 @@ def planted(generator: torch.Generator, index: int) -> Trap:
     """An invariant network plus ε times another, for every base in turn."""
     kind = list(breaking.BASES)[index % len(breaking.BASES)]
     strength = uniform(1e-3, 0.15, generator, logarithmic=True)
-    return _broken(kind, strength, FEWER_SAMPLES, generator, f"{kind}, ε = {strength:.1g}")
+    return _broken(kind, strength, FEWER_SAMPLES, generator, label=f"{kind}, ε = {strength:.1g}")
 
 
 def weak_clusters(generator: torch.Generator, index: int) -> Trap:
     """so(3) broken by 15 to 40 %: a cluster of three defects near the threshold."""
     strength = uniform(0.15, 0.4, generator)
-    return _broken("so(3)", strength, (500, 1000, 2000), generator, f"ε = {strength:.2f}")
+    return _broken("so(3)", strength, (500, 1000, 2000), generator, label=f"ε = {strength:.2f}")
 
 
 def nearly_linear(generator: torch.Generator, index: int) -> Trap:

@@ -133,7 +133,7 @@ def scatter_plots(results: dict[str, Any]) -> Figure:
     made, panels = with_panels(10.5, 8.0, 2, 2, sharex=True)
     contents = product(OUTPUT_READINGS, QUANTITY_NAMES)
     for ax, letter, (reading, quantity) in zip(panels.flat, "abcd", contents, strict=True):
-        _points(ax, results, quantity, reading, colors)
+        _points(ax, results, quantity, reading, colors=colors)
         ax.set_title(f"({letter}) {_heading(results, quantity, reading)}", fontsize="medium")
     for ax in panels[1]:
         ax.set_xlabel("test accuracy, %")
@@ -168,6 +168,7 @@ def _heatmap(
     results: dict[str, Any],
     cells: Float[np.ndarray, "depths counts"],
     label: str,
+    *,
     colors: str = "viridis",
 ) -> None:
     """Cells with their numbers; rows deeper than the main grid are drawn apart above it."""
@@ -211,7 +212,7 @@ def _ink(scale: Colormap, place: float) -> str:
 
 
 def _points(
-    ax: Axes, results: dict[str, Any], quantity: str, reading: str, colors: Colormap
+    ax: Axes, results: dict[str, Any], quantity: str, reading: str, *, colors: Colormap
 ) -> None:
     """One marker per depth, one color per number of parameters, and the least-squares line."""
     networks = [net for net in results["networks"] if net["hidden_layers"] <= DEEPEST]

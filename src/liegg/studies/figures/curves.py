@@ -119,7 +119,7 @@ def o5_figure(part: dict[str, Any]) -> Figure:
         "share of the training samples used, %",
     )
     title = f"O(5) regression: {len(ten)} networks, 100 % is {part['samples']:,} samples"
-    return _share_figure(part, {"": ten}, labels, title, 0.25)
+    return _share_figure(part, {"": ten}, labels, title, paper=0.25)
 
 
 def rotmnist_figure(part: dict[str, Any]) -> Figure:
@@ -131,7 +131,7 @@ def rotmnist_figure(part: dict[str, Any]) -> Figure:
     }
     labels = (*QUANTITY_LABELS.values(), "share of the training images used, %")
     title = f"Rotated MNIST: {len(networks)} networks, 100 % is {part['images']:,} images"
-    return _share_figure(part, rows, labels, title, 5.0)
+    return _share_figure(part, rows, labels, title, paper=5.0)
 
 
 def _share_figure(
@@ -139,6 +139,7 @@ def _share_figure(
     rows: dict[str, list[list[dict[str, float]]]],
     labels: tuple[str, ...],
     title: str,
+    *,
     paper: float,
 ) -> Figure:
     """Variance and bias against the share of the samples, a row of panels for each reading.

@@ -102,9 +102,9 @@ def layer_errors(
         ['padding']
     """
     if not isinstance(model, nn.Module):
+        kind = type(model).__name__
         raise ArgumentError(
-            f"model is a {type(model).__name__}; layer_errors needs an nn.Module, whose layers are "
-            "modules."
+            f"model is a {kind}; layer_errors needs an nn.Module, whose layers are modules."
         )
     if samples < 2:
         raise ArgumentError(f"samples={samples}: expected 2 or more, for example samples=64.")
@@ -119,23 +119,22 @@ def layer_errors(
         task=target or "auto",
     )
     selection = parse_selection(layers)
-    with reading(model, request) as (function, batches, head, rest):
-        first = head[1]
-        name, motion = _one_motion(request, first)
+    with reading(model, request) as (function, batches, (_, first), rest):
         rest.close()
+        name, motion = _one_motion(request, first)
         x = batches.some(samples, first)
         if len(x) < 2:
             raise ArgumentError("layer_errors compares samples; the data has only one.")
-        network = network_of(cast(nn.Module, function.function), function.name)
-        network = with_arithmetic(network, first)
+        module = cast(nn.Module, function.function)
+        network = with_arithmetic(network_of(module, function.name), first)
         with full_precision_products():
             length = _length(name, motion, size, tuple(action.staged(x[:1]).shape[2:]))
-            moves = _moves(name, motion, action, length, x)
+            moves = _moves(name, motion, action, length, x=x)
             subject, task_note = Subject(network, x, _floor(network, x)), None
             if effects:
                 y, read = _read(network, x, request)
                 subject, task_note = subject._replace(y=y, classes=read.classes), read.note
-            output, found, notes = _measured(subject, moves, selection, action, progress)
+            output, found, notes = _measured(subject, moves, selection, action, progress=progress)
     return LayerErrors(
         motion=name,
         size=length,
@@ -178,7 +177,7 @@ def _length(name: str, motion: Motion, size: float | None, sides: tuple[int, ...
 
 
 def _moves(
-    name: str, motion: Motion, action: Action, length: float, x: Float[Tensor, "n ..."]
+    name: str, motion: Motion, action: Action, length: float, *, x: Float[Tensor, "n ..."]
 ) -> list[PixelMotion]:
     """The motion of every generator, in pixels."""
     shape = tuple(x.shape[1:])
@@ -202,6 +201,7 @@ def _measured(
     moves: Sequence[PixelMotion],
     selection: Selection,
     action: Action,
+    *,
     progress: Callable[[int, int], object] | None,
 ) -> tuple[float, tuple[LayerError, ...], tuple[Remark, ...]]:
     """Error of the output, errors of the layers, and notes."""
@@ -216,7 +216,7 @@ def _measured(
         and (layer.name in leaves or network.parts[layer.module] is not network.root)
     ]
     view = tuple(action.staged(x[:1]).shape[1:])
-    runs = [measure(network, x, move, chosen, view, leaves=leaves) for move in moves]
+    runs = [measure(network, x, move, chosen, view=view, leaves=leaves) for move in moves]
     parts = {
         name: part for name, part in runs[0].parts.items() if all(name in one.parts for one in runs)
     }

@@ -85,8 +85,8 @@ def measure(
     x: Float[Tensor, "n ..."],
     motion: PixelMotion,
     layers: Sequence[Layer],
-    view: tuple[int, ...],
     *,
+    view: tuple[int, ...],
     leaves: frozenset[str],
 ) -> Measured:
     """Run a network on samples and moved samples, and measure every layer on the way.
@@ -110,7 +110,7 @@ def measure(
         if layer is None:
             return
         found = traits(passage.module, motion.dimension, leaf=layer.name in leaves)
-        part = _part(layer, found, passage, spaces, 2 * n)
+        part = _part(layer, found, passage, spaces, samples=2 * n)
         if isinstance(part, str):
             notes[layer.name] = Diagnosis.LAYER_LEFT_OUT(reason=f"{layer.name} ({part})")
             return
@@ -131,7 +131,7 @@ def measure(
         raise ModelError(
             f"the output of {network.name} on moved samples is not finite. Choose a smaller size=."
         )
-    output = _relative(y[n:], target, after.inside(motion), after, _variance(y[:n], after))
+    output = _relative(y[n:], target, after.inside(motion), after, variance=_variance(y[:n], after))
     if math.isinf(output):
         raise ModelError(
             f"the output of {network.name} is the same for all samples, so that its error has no "
@@ -157,7 +157,7 @@ def run(network: Network, x: Float[Tensor, "b ..."]) -> Tensor:
 
 
 def _part(
-    layer: Layer, found: Traits, passage: Passage, spaces: Spaces, samples: int
+    layer: Layer, found: Traits, passage: Passage, spaces: Spaces, *, samples: int
 ) -> Part | str:
     """The layer with its spaces, or why it cannot be measured."""
     args, y = passage.args, passage.output
@@ -186,7 +186,7 @@ def _errors(part: Part, passage: Passage, motion: PixelMotion, n: int) -> Local:
     variance = _variance(y, part.after)
 
     def error(a: Tensor, b: Tensor, where: Bool[Tensor, " p"] | None) -> float:
-        return _relative(a, b, where, part.after, variance)
+        return _relative(a, b, where, part.after, variance=variance)
 
     exact = part.before.is_exact(motion) and part.after.is_exact(motion)
     back = motion.inverse()
@@ -212,7 +212,7 @@ def _unstrided(
     y, local = dense(u), dense(part.before.move(motion, u))
     after = Space(tuple(y.shape[1:]), part.before.pitch)
     interior = regions(motion, part.before, after, part.traits.reach).interior
-    return _relative(local, after.move(motion, y), interior, after, _variance(y, after))
+    return _relative(local, after.move(motion, y), interior, after, variance=_variance(y, after))
 
 
 def _variance(y: Float[Tensor, "n ..."], space: Space) -> float:
@@ -232,6 +232,7 @@ def _relative(
     b: Float[Tensor, "n ..."],
     where: Bool[Tensor, " p"] | None,
     space: Space,
+    *,
     variance: float,
 ) -> float:
     """Mean squared difference over samples and some places, relative to a variance; NaN without places."""
