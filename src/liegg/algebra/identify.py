@@ -128,9 +128,7 @@ def identified(
     Matrices that agree with a known algebra to that rounding are then that algebra. With `brief`, only the name, its generators and
     whether it is sure are needed: reasons that decide nothing more are left out, which can be most of the work.
     """
-    found = _in_given_units(
-        tensor, uncertainty, coordinates, homogeneous, exact=exact, brief=brief
-    )
+    found = _in_given_units(tensor, uncertainty, coordinates, homogeneous, exact=exact, brief=brief)
     return _in_other_units(found, tensor) if found.confident and len(found.span) else found
 
 
@@ -237,12 +235,7 @@ def _by_family(
     vague = bool(simpler) or allowed > LARGEST_CONFIDENT_NOISE
     name, aliases, words = _names(choice, exact, homogeneous=record.homogeneous)
     record = replace(
-        record,
-        name=name,
-        generators=exact,
-        aliases=aliases,
-        meaning=words,
-        angle=choice.fit.angle,
+        record, name=name, generators=exact, aliases=aliases, meaning=words, angle=choice.fit.angle
     )
     margin = min(margin_of(choice, near, allowed), 1.0 if vague else math.inf)
     if brief and margin < CONFIDENT_MARGIN:

@@ -118,9 +118,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     if model.finite:
         return replace(model, noise=noise)
     slope, centre, squares = (
-        _gradients_of_batch(model, batch, summed=summed)
-        if raw.requires_grad
-        else (0.0, None, None)
+        _gradients_of_batch(model, batch, summed=summed) if raw.requires_grad else (0.0, None, None)
     )
     if slope is not None and slope * largest**2 <= torch.finfo(arithmetic).tiny ** 2:
         slope = 0.0  # what it does to the output is too small to be a number of this precision
@@ -180,9 +178,7 @@ def _check_repeatable(
     return noise if noise > MIXING_UNITS * eps else 0.0, in_place
 
 
-def _gradients_of_batch(
-    model: Model, batch: Float[Tensor, "b ..."], *, summed: bool
-) -> Gradients:
+def _gradients_of_batch(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> Gradients:
     """`gradients` at a few samples; the slope at all of them where these are flat, as a rectified layer may be."""
     measure = partial(gradients, model, summed=summed)
     samples = batch[evenly_spaced(batch, SLOPE_SAMPLES)]

@@ -156,7 +156,7 @@ class Grid(MapAction):
         sides = signals.shape[2:]
         unit = min(sides) / 2
         linear = inverse[:, : self.dimension, : self.dimension]
-        places = coordinates(tuple(sides)).to(x) @ linear.mT
+        places = to_device(coordinates(tuple(sides)), x.device, x.dtype) @ linear.mT
         if self.translations:
             places = places + inverse[:, None, : self.dimension, self.dimension]
         middle = (torch.tensor(sides) - 1) / 2
