@@ -84,4 +84,6 @@ def test_groups_that_share_a_call_of_the_model_have_the_answers_of_each_alone(ro
         alone = move(*one)
         torch.testing.assert_close(found.displacement, alone.displacement)
         torch.testing.assert_close(found.change, alone.change)
+        assert found.classes is not None
+        assert alone.classes is not None
         assert torch.equal(found.classes, alone.classes)
