@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from liegg._utils.device import DeferredCheck, call_within_memory, to_device
+from liegg._utils.device import DeferredCheck, call_in_parts, call_within_memory, to_device
 
 TRUE, FALSE = torch.tensor(True), torch.tensor(False)
 
@@ -58,3 +58,17 @@ def test_fewer_samples_are_taken_where_they_do_not_fit(most, used):
     most = 0
     with pytest.raises(torch.OutOfMemoryError):
         call_within_memory(work, torch.zeros(40, 3))
+
+
+@pytest.mark.parametrize("most", [100, 40, 13, 1])
+def test_all_samples_are_taken_in_parts_where_they_do_not_fit(most):
+    def work(x):
+        if len(x) > most:
+            raise torch.OutOfMemoryError("no")
+        return x.square()
+
+    x = torch.arange(40.0)
+    assert torch.equal(call_in_parts(work, x), x.square())
+    most = 0
+    with pytest.raises(torch.OutOfMemoryError):
+        call_in_parts(work, x)

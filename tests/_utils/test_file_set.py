@@ -217,6 +217,15 @@ def test_a_file_where_a_folder_should_be(tmp_path):
     assert (tmp_path / "file").read_text() == "mine"
 
 
+@pytest.mark.parametrize("place", ["link", "link/a/b"])
+def test_a_link_to_nowhere_is_refused_before_anything_is_computed(tmp_path, place):
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    for refused in (check_target, write_files):
+        with pytest.raises(RecordError, match=r"is a link to .*nowhere, which does not exist"):
+            refused(tmp_path / place, OLD)
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
+
 def test_writers_wait_for_each_other(tmp_path):
     """Eight threads write different sets; the result is one of them."""
     sets = [{"a.txt": bytes([i]) * 1000, "b.txt": bytes([i]) * 10} for i in range(8)]

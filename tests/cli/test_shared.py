@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import liegg
 from command import run
 from liegg.cli import app
-from liegg.cli._shared import progress_bars
+from liegg.cli._shared import print_error, progress_bars
 from liegg.cli.plain_help import definitions
 
 COMMANDS = ["demo", "discover", "show", "report", "compare", "reproduce"]
@@ -34,6 +34,15 @@ def test_a_missing_package_gets_an_install_hint() -> None:
     assert done.returncode != 0
     assert "pip install 'liegg[cli]'" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_messages_have_the_words_of_the_command_line_but_for_what_was_typed(capsys) -> None:
+    print_error("For one vector pass Linear(5), or Affine(3, copies=2).")
+    print_error("action 'Linear(5)': Expected linear:N.")
+    assert capsys.readouterr().err == (
+        "liegg: For one vector pass linear:5, or affine:3x2.\n"
+        "liegg: action 'Linear(5)': Expected linear:N.\n"
+    )
 
 
 def test_the_core_commands_do_not_import_the_studies(folder: Path) -> None:

@@ -120,9 +120,13 @@ def test_lengths_do_not_depend_on_whether_directions_are_asked_for(decades):
     lengths = torch.logspace(-decades, 0, 5, dtype=torch.float64)
     moments, weights = problem(lengths), draw_blocks(12, 20, 1)
     logs, mixing = solve(moments, lengths, weights)
-    alone, _ = solve(moments, lengths, weights, directions=False)
     assert mixing.shape == (20, 5, 5)
-    torch.testing.assert_close(alone, logs, rtol=0, atol=1e-9)
+    for count in (0, 1, 3):
+        alone, first = solve(moments, lengths, weights, directions=count)
+        torch.testing.assert_close(alone, logs, rtol=0, atol=1e-9)
+        assert first.shape == (20, count, 5)
+        signs = (first * mixing[:, :count]).sum(2, keepdim=True).sign()
+        torch.testing.assert_close(signs * first, mixing[:, :count], rtol=1e-6, atol=1e-7)
 
 
 def precise_values(a, m):

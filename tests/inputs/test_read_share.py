@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from liegg.inputs.model import Model
+from liegg.inputs.probe import probe
 from liegg.inputs.read_share import READ_CHANGE, read_share
 
 X = torch.randn(2000, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
@@ -12,7 +13,7 @@ SIZES = torch.tensor([1.0, 2.0, 10.0], dtype=torch.float64)
 
 
 def share(function, x: Tensor = X * SIZES, **options) -> float:
-    return read_share(Model(function, "f"), x, **options)
+    return read_share(probe(Model(function, "f"), x), x, **options)
 
 
 def test_an_output_that_reads_everything():

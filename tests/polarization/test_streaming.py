@@ -8,6 +8,7 @@ import torch
 import liegg
 from cases import mlp, normal
 from liegg._utils.errors import DeviceMemoryError, NonFiniteError
+from liegg.polarization import displacement, sample_sketch, streaming
 
 X = normal(500, 3)
 
@@ -186,3 +187,24 @@ def failing_once(monkeypatch, where: str, call: int) -> list[int]:
 
     monkeypatch.setattr(owner, name, cramped_once)
     return calls
+
+
+def test_whatever_waits_for_a_gpu_comes_before_the_rows(monkeypatch):
+    """Hashes and the sketch are read on the host. Behind the rows, a GPU would idle while all that follows is launched."""
+    order: list[str] = []
+    steps = {
+        "hashes": (streaming, "sample_hashes"),
+        "sketch": (sample_sketch, "update"),
+        "rows": (streaming, "polarize"),
+        "moments": (displacement, "update"),
+    }
+    for name, (module, attribute) in steps.items():
+        plain = getattr(module, attribute)
+
+        def noted(*given, name=name, plain=plain, **named):
+            order.append(name)
+            return plain(*given, **named)
+
+        monkeypatch.setattr(module, attribute, noted)
+    liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), run=liegg.Run(batch_size=250))
+    assert order == ["hashes", "sketch", "rows", "moments"] * 2

@@ -46,6 +46,24 @@ def call_within_memory(
         torch.cuda.empty_cache()
 
 
+def call_in_parts(
+    function: Callable[[Num[Tensor, "_ ..."]], Num[Tensor, "_ ..."]], x: Num[Tensor, "b ..."]
+) -> Num[Tensor, "b ..."]:
+    """Call a function on all samples of a batch; where the device runs out of memory, on one half after the other.
+
+    >>> call_in_parts(torch.sin, torch.zeros(5, 2)).shape
+    torch.Size([5, 2])
+    """
+    try:
+        return function(x)
+    except torch.OutOfMemoryError:
+        if len(x) < 2:
+            raise
+    # Outside of `except`, so that the tensors of the failed call are freed.
+    torch.cuda.empty_cache()
+    return torch.cat([call_in_parts(function, half) for half in x.tensor_split(2)])
+
+
 @contextmanager
 def explain_out_of_memory() -> Iterator[None]:
     """Turn torch's out-of-memory error into a `DeviceMemoryError` with advice."""

@@ -63,6 +63,11 @@ def check_target(folder: str | Path, names: Collection[str]) -> None:
         names: files to be written.
     """
     folder = Path(folder)
+    for path in (folder, *folder.absolute().parents):
+        if path.is_symlink() and not path.exists():
+            raise RecordError(
+                f"{path} is a link to {path.readlink()}, which does not exist. Create that folder, or choose another one."
+            )
     existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
     if not existing.is_dir():
         raise RecordError(

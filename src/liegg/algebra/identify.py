@@ -121,12 +121,14 @@ def identified(
     coordinates: Sequence[str] | None,
     homogeneous: bool | None,
     exact: bool = False,
+    brief: bool = False,
 ) -> Identification:
     """As `identify`; with `exact`, the uncertainty is the rounding of what the matrices were computed from.
 
-    Matrices that agree with a known algebra to that rounding are then that algebra.
+    Matrices that agree with a known algebra to that rounding are then that algebra. With `brief`, only the name, its generators and
+    whether it is sure are needed: reasons that decide nothing more are left out, which can be most of the work.
     """
-    found = _in_given_units(tensor, uncertainty, coordinates, homogeneous, exact=exact)
+    found = _in_given_units(tensor, uncertainty, coordinates, homogeneous, exact=exact, brief=brief)
     return _in_other_units(found, tensor) if found.confident and len(found.span) else found
 
 
@@ -137,6 +139,7 @@ def _in_given_units(
     homogeneous: bool | None,
     *,
     exact: bool = False,
+    brief: bool = False,
 ) -> Identification:
     """The name of matrices in the units in which they are given."""
     if tensor.ndim == 3 and too_large(len(tensor), tensor.shape[1]):
@@ -167,7 +170,7 @@ def _in_given_units(
         return _with_margin(record, math.inf, name="0", angle=0.0, meaning=meaning("0"))
     closed = closure(span, uncertainty=error or 0.0, affine=affine)
     noise = noise_of(error, closed, floor, rounding, exact=exact)
-    found = _by_family(replace(record, closure=closed), closed, noise)
+    found = _by_family(replace(record, closure=closed), closed, noise, brief=brief)
     if len(span) < count and rounding > floor:  # what was left out is small, but not rounding
         return replace(found, margin=min(found.margin, 1.0), confident=False)
     return found
@@ -208,7 +211,9 @@ def _with_margin(record: Identification, margin: float, **fields: Any) -> Identi
     return replace(record, margin=margin, confident=margin >= CONFIDENT_MARGIN, **fields)
 
 
-def _by_family(record: Identification, closed: Closure, noise: Noise) -> Identification:
+def _by_family(
+    record: Identification, closed: Closure, noise: Noise, *, brief: bool
+) -> Identification:
     """Name the span by the known algebras near it; where none fits, by its structure constants."""
     allowed, floor = noise.allowed, noise.floor
     search_noise = max(allowed, SMALLEST_SEARCH_NOISE)
@@ -226,19 +231,22 @@ def _by_family(record: Identification, closed: Closure, noise: Noise) -> Identif
     if choice is None:
         return _by_structure(record, closed, noise)
     exact = canonical(choice.fit.generators)
-    forms = preserved_forms(exact)
     simpler = _simpler_algebra(record, choice, near)
     vague = bool(simpler) or allowed > LARGEST_CONFIDENT_NOISE
     name, aliases, words = _names(choice, exact, homogeneous=record.homogeneous)
+    record = replace(
+        record, name=name, generators=exact, aliases=aliases, meaning=words, angle=choice.fit.angle
+    )
+    margin = min(margin_of(choice, near, allowed), 1.0 if vague else math.inf)
+    if brief and margin < CONFIDENT_MARGIN:
+        return _with_margin(record, margin)
     bears, doubts = stability(choice, near, noise, name, affine=record.homogeneous)
+    if brief:
+        return _with_margin(record, min(margin, bears))
+    forms = preserved_forms(exact)
     named = _with_margin(
         record,
-        min(margin_of(choice, near, allowed), bears, 1.0 if vague else math.inf),
-        name=name,
-        generators=exact,
-        aliases=aliases,
-        meaning=words,
-        angle=choice.fit.angle,
+        min(margin, bears),
         reasons=(
             closure_reason(closed),
             *form_reasons(forms),

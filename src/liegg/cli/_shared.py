@@ -165,10 +165,10 @@ def print_places(out: Path, page: Path) -> None:
 
 
 IN_PYTHON = (
-    (r"\b(?:liegg\.)?Linear\((\d+), copies=(\d+)[^)]*\)", r"linear:\1x\2"),
-    (r"\b(?:liegg\.)?Affine\((\d+), copies=(\d+)[^)]*\)", r"affine:\1x\2"),
-    (r"\b(?:liegg\.)?Linear\((\d+)\)", r"linear:\1"),
-    (r"\b(?:liegg\.)?Affine\((\d+)\)", r"affine:\1"),
+    (r"(?<!')\b(?:liegg\.)?Linear\((\d+), copies=(\d+)[^)]*\)", r"linear:\1x\2"),
+    (r"(?<!')\b(?:liegg\.)?Affine\((\d+), copies=(\d+)[^)]*\)", r"affine:\1x\2"),
+    (r"(?<!')\b(?:liegg\.)?Linear\((\d+)\)", r"linear:\1"),
+    (r"(?<!')\b(?:liegg\.)?Affine\((\d+)\)", r"affine:\1"),
     (r"\bliegg\.Image\(\)", "image"),
     (r"\bat=(?=['\"\s])", "--at "),
     (r"\b(outputs|output|question|target|task|seed|checkpoint|timeout|bottom|route)=", r"--\1 "),
@@ -177,7 +177,7 @@ IN_PYTHON = (
     (r"\bcheckpoint_every=", "--checkpoint-every "),
     (r"\bheld_out=?", "--held-out "),
 )
-"""Python expressions in messages of the library, and the command-line option for each."""
+"""Python expressions in messages of the library, and the command-line option for each; what was typed stands in quotes, and stays."""
 
 
 def print_error(message: str) -> None:

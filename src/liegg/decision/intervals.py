@@ -211,7 +211,7 @@ def certainty(draws: Bootstrap, case: Evidence, nullity: int, thresholds: Thresh
     exact = case.values[~draws.above]
     last = min(max(max(nullity, 1) - len(exact), 0), len(draws.directions))
     logs, mixing = resolve(
-        draws.moments, draws.lengths, draws.sensitivity, weights, directions=last > 0
+        draws.moments, draws.lengths, draws.sensitivity, weights, directions=last
     )
     # A draw errs from the result as the result does from the truth.
     wider = draws.widening(level=thresholds.level)

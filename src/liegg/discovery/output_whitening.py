@@ -20,7 +20,7 @@ from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
-from liegg.inputs.probe import slope_and_centre
+from liegg.inputs.probe import gradients
 from liegg.polarization import displacement
 from liegg.polarization.displacement import Workspace
 from liegg.polarization.output_sketch import Outputs
@@ -98,13 +98,12 @@ def whitened(
         whole=None,  # classes are asked of the model before it was whitened
         target=None,
     )
-    slope, centre = call_within_memory(partial(slope_and_centre, mixed, summed=False), some)
+    slope, centre, squares = call_within_memory(partial(gradients, mixed, summed=False), some)
     if slope is not None:  # terms of nearly dependent outputs cancel, and leave their rounding
         slope *= float((1 / values).mean())
     condition = float(values.max() / values.min())
-    return replace(mixed, slope=slope, centre=centre), Whitening(
-        width, len(values), condition, len(some)
-    )
+    mixed = replace(mixed, slope=slope, centre=centre, squares=squares)
+    return mixed, Whitening(width, len(values), condition, len(some))
 
 
 def inverse_root(

@@ -62,10 +62,11 @@ def carrying_blocks(problem: Problem, directions: Float[Tensor, "d g"]) -> Float
     parts = problem.sums.parts
     if parts is None:
         return torch.full((len(directions),), torch.inf, dtype=torch.float64)
-    columns = _with_partners(problem, directions)
-    squares = torch.stack(
-        [_seen(problem.action, [block.r], columns).diagonal() for block in parts.rows]
-    )
+    factors = [block.r for block in parts.rows]
+    changes = _changes(problem.action, torch.cat(factors), _with_partners(problem, directions))
+    owner = torch.arange(len(factors)).repeat_interleave(torch.tensor([len(r) for r in factors]))
+    squares = changes.new_zeros(len(factors), len(directions))
+    squares.index_add_(0, owner, changes.square())
     return squares.sum(0).square() / squares.square().sum(0).clamp_min(
         torch.finfo(torch.float64).tiny
     )
@@ -98,9 +99,16 @@ def _seen(
     action: Action, factors: Sequence[Float[Tensor, "_ w"]], columns: Float[Tensor, "q p"]
 ) -> Float[Tensor, "q q"]:
     """Products of the changes that directions make to the samples of some factors."""
+    changes = _changes(action, torch.cat(list(factors)), columns)
+    return changes.mT @ changes
+
+
+def _changes(
+    action: Action, rows: Float[Tensor, "m w"], columns: Float[Tensor, "q p"]
+) -> Float[Tensor, "m q"]:
+    """Changes that directions make to the samples of some rows."""
     restricted = action.row_action is not action
-    changes = [(action.project(r) if restricted else r) @ columns.mT for r in factors]
-    return torch.stack([change.mT @ change for change in changes]).sum(0)
+    return (action.project(rows) if restricted else rows) @ columns.mT
 
 
 def halves_of(steps: PassPlan) -> list[Float[Tensor, "p p"]]:

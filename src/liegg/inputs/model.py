@@ -42,6 +42,7 @@ class Model:
         slope: squared length of the gradient, summed over the outputs, mean over a few samples;
             None if unknown.
         centre: mean outputs of the same samples in float64; None if unknown.
+        squares: mean squared gradient of the outputs with random signs, for every number of these samples; None if unknown.
         convolves: whether it has convolutions or recurrent layers, which some GPUs compute with
             fewer digits.
         arithmetic: coarsest floating point type between input and output; known after `probe`.
@@ -69,6 +70,7 @@ class Model:
     in_place: bool = True
     slope: float | None = None
     centre: Float[Tensor, " c"] | None = field(default=None, compare=False)
+    squares: Float[Tensor, "..."] | None = field(default=None, compare=False)
     convolves: bool = False
     arithmetic: torch.dtype | None = None
     dtypes: tuple[torch.dtype, ...] = ()

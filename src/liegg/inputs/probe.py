@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.checks import first_nonfinite
-from liegg._utils.device import call_within_memory, to_device
+from liegg._utils.device import call_within_memory, layout, to_device
 from liegg._utils.errors import (
     BatchMixingError,
     DataError,
@@ -63,6 +63,22 @@ SLOPE_SAMPLES = 64
 """Samples at which the slope is measured; a rectified network may be flat at a few."""
 
 
+class Gradients(NamedTuple):
+    """What one forward pass with derivatives shows of a model at some samples.
+
+    Attributes:
+        slope: mean squared gradient of the outputs' sum, with random signs unless the question is about the sum; None
+            without derivatives.
+        centre: mean outputs.
+        squares: mean squared gradient of the outputs' sum with random signs, for every number of a sample; None without
+            derivatives.
+    """
+
+    slope: float | None
+    centre: Float[Tensor, " c"]
+    squares: Float[Tensor, "..."] | None
+
+
 def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> Model:
     """Check that the model is a deterministic, differentiable function of one sample.
 
@@ -101,8 +117,8 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     model = replace(model, output_shape=shape, in_place=in_place, arithmetic=arithmetic)
     if model.finite:
         return replace(model, noise=noise)
-    slope, centre = (
-        _slope_of_batch(model, batch, summed=summed) if raw.requires_grad else (0.0, None)
+    slope, centre, squares = (
+        _gradients_of_batch(model, batch, summed=summed) if raw.requires_grad else (0.0, None, None)
     )
     if slope is not None and slope * largest**2 <= torch.finfo(arithmetic).tiny ** 2:
         slope = 0.0  # what it does to the output is too small to be a number of this precision
@@ -114,7 +130,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
             "finite differences."
         )
     notes = (*model.notes, *arithmetic_note(arithmetic, model.input_dtype or x.dtype))
-    return replace(model, slope=slope, centre=centre, notes=notes)
+    return replace(model, slope=slope, centre=centre, squares=squares, notes=notes)
 
 
 def _check_repeatable(
@@ -162,16 +178,14 @@ def _check_repeatable(
     return noise if noise > MIXING_UNITS * eps else 0.0, in_place
 
 
-def _slope_of_batch(
-    model: Model, batch: Float[Tensor, "b ..."], *, summed: bool
-) -> tuple[float | None, Float[Tensor, " c"]]:
-    """`slope_and_centre` at a few samples; the slope at all of them where these are flat, as a rectified layer may be."""
-    measure = partial(slope_and_centre, model, summed=summed)
+def _gradients_of_batch(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> Gradients:
+    """`gradients` at a few samples; the slope at all of them where these are flat, as a rectified layer may be."""
+    measure = partial(gradients, model, summed=summed)
     samples = batch[evenly_spaced(batch, SLOPE_SAMPLES)]
-    slope, centre = call_within_memory(measure, samples)
-    if slope == 0 and len(samples) < len(batch):
-        slope, _ = call_within_memory(measure, batch)
-    return slope, centre
+    found = call_within_memory(measure, samples.to(memory_format=layout(batch)))
+    if found.slope == 0 and len(samples) < len(batch):
+        return found._replace(slope=call_within_memory(measure, batch).slope)
+    return found
 
 
 def _call_again(
@@ -184,10 +198,14 @@ def _call_again(
     return y, batch._version != version or not torch.equal(batch, x)
 
 
-def slope_and_centre(
-    model: Model, x: Float[Tensor, "b ..."], *, summed: bool
-) -> tuple[float | None, Float[Tensor, " c"]]:
-    """Mean squared gradient of the outputs' sum (random signs unless `summed`), None on failure; and the mean outputs."""
+def gradients(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> Gradients:
+    """Gradients and mean outputs of a model at some samples.
+
+    Args:
+        model: the model.
+        x: the samples.
+        summed: whether the question is about the sum of the outputs.
+    """
     leaf = x.clone().requires_grad_()
     with torch.enable_grad():
         try:
@@ -202,14 +220,18 @@ def slope_and_centre(
             ) from error
         centre = y.detach().double().mean(0)
         drawn = torch.randint(0, 2, y.shape, generator=torch.Generator().manual_seed(0))
-        signs = torch.ones_like(y) if summed else to_device(2 * drawn - 1, y.device, y.dtype)
+        signs = to_device(2 * drawn - 1, y.device, y.dtype)
+        # Of a single output the signs change no square.
+        plain = torch.ones_like(y) if summed and y.shape[1] > 1 else None
+        take = partial(torch.autograd.grad, y, leaf, materialize_grads=True)
         try:
-            slope = torch.autograd.grad(y, leaf, signs, materialize_grads=True)[0]
+            each = take(signs, retain_graph=plain is not None)[0].double().square()
+            of_sum = each if plain is None else take(plain)[0].double().square()
         except torch.OutOfMemoryError:
             raise
         except RuntimeError:
-            return None, centre  # there is no derivative at all, which `rows.plan` reports
-    return float(slope.double().square().sum()) / len(leaf), centre
+            return Gradients(None, centre, None)  # no derivative at all, which `rows.plan` reports
+    return Gradients(float(of_sum.sum()) / len(leaf), centre, each.mean(0))
 
 
 def _varies(model: Model, batch: Float[Tensor, "b ..."], *, summed: bool) -> bool:

@@ -1,18 +1,12 @@
 """Which part of the data's spread lies in numbers that the output depends on: a model may ignore some of its inputs."""
 
 import math
-from functools import partial
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from liegg._utils.device import call_within_memory, layout, to_device
-from liegg.inputs.batches import evenly_spaced
 from liegg.inputs.model import Model
-
-READ_SAMPLES = 64
-"""Samples at which the gradient is taken."""
 
 READ_CHANGE = 1e-4
 """Squared change of the output by the spread of a number, relative to that of the number which changes it most, below which the number
@@ -38,32 +32,18 @@ def read_share(
         >>> x = torch.randn(500, 2, generator=torch.Generator().manual_seed(0)) * torch.tensor(
         ...     [1.0, 7.0]
         ... )
-        >>> share = read_share(Model(lambda x: x[:, :1].sin(), "sine of the first number"), x)
+        >>> from liegg.inputs.probe import probe
+        >>> share = read_share(probe(Model(lambda x: x[:, :1].sin(), "first number"), x), x)
         >>> 0.01 < share < 0.03
         True
     """
-    if model.finite:
+    if model.finite or model.squares is None:
         return 1.0
-    squares = call_within_memory(
-        partial(_mean_squared_gradient, model),
-        x[evenly_spaced(x, READ_SAMPLES)].to(memory_format=layout(x)),
-    )
     values = x.double() if movable is None else torch.where(movable, x.double(), 0.0)
     variances = values.var(0, correction=0)
-    changes = variances * squares
+    changes = variances * model.squares
     most, total = float(changes.max()), float(variances.sum())
     if not (0 < most < math.inf and 0 < total < math.inf):
         return 1.0
     weights = (changes / (READ_CHANGE * most)).clamp_max(1.0)
     return float((weights * variances).sum()) / total
-
-
-def _mean_squared_gradient(model: Model, x: Float[Tensor, "b ..."]) -> Float[Tensor, "..."]:
-    """Of a combination of the outputs with random signs, for every number of a sample."""
-    leaf = x.detach().clone().requires_grad_()
-    with torch.enable_grad():
-        y = model(leaf)
-    drawn = torch.randint(0, 2, y.shape, generator=torch.Generator().manual_seed(0))
-    signs = to_device(2 * drawn - 1, y.device, y.dtype)
-    slope = torch.autograd.grad(y, leaf, signs, materialize_grads=True)[0]
-    return slope.double().square().mean(0)

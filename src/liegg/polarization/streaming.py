@@ -28,6 +28,7 @@ from liegg.polarization.r_factor import RFactor
 from liegg.polarization.rows import polarize, samples_at_once
 from liegg.polarization.sample_blocks import BlockAssigner, BlockRows, Parts
 from liegg.polarization.sample_digest import sample_hashes
+from liegg.polarization.sample_sketch import SampleSketch
 from liegg.polarization.state import PassState, RowSums, init_rows
 
 OUTPUT_CENTRE_SAMPLES = 64
@@ -192,7 +193,7 @@ def update(
     check, workspace, end, pieces = DeferredCheck(), Workspace(plan.action), start, 0
 
     def prepare(x: Tensor, number: int) -> Callable[[], None]:
-        batch = _read_batch(plan, x, number, workspace)
+        batch = _read_batch(plan, state.sketch, x, number, workspace)
         sums, add_rows = _batch_sums(plan, state, batch, workspace)
         passed, look_closer = _checks(plan.model, batch, pieces)
 
@@ -228,19 +229,35 @@ def update(
 
 
 class _Batch(NamedTuple):
-    """Some samples at consecutive positions, with their hashes, rows and outputs."""
+    """Some samples at consecutive positions, with their blocks, rows and outputs.
+
+    Attributes:
+        x: the samples.
+        first: position of the first of them.
+        block: block of each; None without blocks.
+        sketch: of all samples up to these.
+        rows: of each.
+        y: outputs of each.
+    """
 
     x: Float[Tensor, "b ..."]
     first: int
-    hashes: Int[Tensor, " b"] | None
+    block: Int[Tensor, " b"] | None
+    sketch: SampleSketch
     rows: Float[Tensor, "b k p"]
     y: Float[Tensor, "b c"]
 
 
-def _read_batch(plan: PassPlan, x: Tensor, first: int, workspace: Workspace) -> _Batch:
-    """The rows and outputs of a batch."""
-    # Hashes before the rows, so that a GPU is not waited for while it computes them.
-    hashes = None if plan.assigner is None else sample_hashes(x).cpu()
+def _read_batch(
+    plan: PassPlan, sketch: SampleSketch, x: Tensor, first: int, workspace: Workspace
+) -> _Batch:
+    """The rows and outputs of a batch, and what is read of the samples themselves."""
+    block = None
+    # All that waits for a GPU comes before the rows: behind them it would idle while what follows is launched.
+    if plan.assigner is not None:
+        hashes = sample_hashes(x).cpu()
+        block = plan.assigner.assign(first, hashes)
+        sketch = sample_sketch.update(sketch, hashes, x, plan.action.moving)
     workspace.prepare(x)
     rows, y = polarize(
         plan.model,
@@ -252,14 +269,14 @@ def _read_batch(plan: PassPlan, x: Tensor, first: int, workspace: Workspace) -> 
         halved=plan.widths is not None,
         precomputed=workspace.precomputed,
     )
-    return _Batch(x, first, hashes, rows, y)
+    return _Batch(x, first, block, sketch, rows, y)
 
 
 def _checks(
     model: Model, batch: _Batch, number: int
 ) -> tuple[Bool[Tensor, ""], Callable[[], None]]:
     """Whether rows and outputs of a piece are as they should be, on the device; and what raises if not."""
-    x, first, _, rows, y = batch
+    x, first, *_, rows, y = batch
     again = spot_check.of_piece(model, x, first, number)
     passed = torch.isfinite(rows.sum() + y.sum()) & again.agrees(x, y)
 
@@ -274,11 +291,8 @@ def _batch_sums(
     plan: PassPlan, state: PassState, batch: _Batch, workspace: Workspace
 ) -> tuple[PassState, Callable[[Any], RowSums | BlockRows]]:
     """The state with all sums of a batch but its rows, and the function that adds these."""
-    x, first, hashes, rows, y = batch
-    squared, block, sketch = plan.squares(first + len(x)), None, state.sketch
-    if plan.assigner is not None and hashes is not None:
-        block = plan.assigner.assign(first, hashes)
-        sketch = sample_sketch.update(sketch, hashes, x, plan.action.moving)
+    x, first, block, sketch, rows, y = batch
+    squared = plan.squares(first + len(x))
     if block is not None and plan.blocks > 1:
         arranged = sample_blocks.arrange(rows, block, plan.blocks, squared=squared)
         add_rows = partial(sample_blocks.update, batch=arranged)

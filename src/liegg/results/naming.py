@@ -49,6 +49,7 @@ def name_symmetries(
     uncertainty: float,
     exact: bool = False,
     is_lower_bound: bool = False,
+    brief: bool = False,
 ) -> Identification:
     """Identify the algebra; "unknown" if there are no matrices, or they are too large, or not all were solved for.
 
@@ -58,6 +59,7 @@ def name_symmetries(
         uncertainty: angle in radians by which a unit generator may be off.
         exact: whether only rounding moves the output.
         is_lower_bound: whether there may be more symmetries than these.
+        brief: whether only the name is needed and whether it is sure, without reasons and readable basis.
     """
     count = len(coefficients)
     if not isinstance(action, MatrixAction):
@@ -74,8 +76,10 @@ def name_symmetries(
             homogeneous=action.homogeneous,
             coordinates=action.axes,
             exact=exact,
+            brief=brief,
         )
-        _ = identification.readable  # computed here, once, so that printing only reads
+        if not brief:
+            _ = identification.readable  # computed here, once, so that printing only reads
     except RuntimeError as error:  # a result is not lost for want of a name
         return unseen(count, n, Diagnosis.NAMING_FAILED(error=str(error)))
     return identification

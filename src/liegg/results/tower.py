@@ -84,7 +84,9 @@ def _named(
     uncertainty = mixing_angle(solution.values, number, decision.floor)
     level = replace(decision, nullity=number, exact=exact, uncertainty=uncertainty)
     coefficients = symmetry_directions(solution, level)
-    found = name_symmetries(action, coefficients, uncertainty=uncertainty, exact=exact == number)
+    found = name_symmetries(
+        action, coefficients, uncertainty=uncertainty, exact=exact == number, brief=True
+    )
     return questioned(found, action, accumulated, level)
 
 

@@ -337,3 +337,43 @@ def test_kept_predictions_and_a_changed_output_are_both_said():
     said = answer.remarks[0]
     assert said.diagnosis is Diagnosis.MOTION_CHANGES_BUT_OUTPUT
     assert said.values["share"] == "0 %"
+
+
+def test_a_default_call_on_few_images_does_nothing_twice():
+    """A GPU takes as long for 8 images as for one: its fixed cost is the number of calls of the model."""
+    calls: list[int] = []
+
+    def f(x):
+        calls.append(len(x))
+        return torch.stack([x[:, :8].square().sum((1, 2)), x[:, 8:].square().sum((1, 2))], dim=1)
+
+    x = images(8)
+    sym = liegg.discover(f, x, liegg.Image())
+    assert sym.answers[0].finite.predictions.shape[0] == 8
+    assert len(calls) <= 23
+
+
+def test_predictions_are_those_of_the_first_samples_whether_or_not_they_are_among_the_moved():
+    def f(x):
+        return torch.stack([x[:, 0], x[:, 1], -x[:, 0]], dim=1)
+
+    few, many = points(40, 2), points(600, 2)
+    sym = [liegg.discover(f, x, liegg.Linear(2), about="rotation") for x in (few, many)]
+    for x, one in zip((few, many), sym, strict=True):
+        finite = one.answers[0].finite
+        angles = torch.deg2rad(finite.sizes.double())
+        turn = torch.stack(
+            [
+                torch.stack([angles.cos(), -angles.sin()], -1),
+                torch.stack([angles.sin(), angles.cos()], -1),
+            ],
+            dim=1,
+        )
+        before, moved = (
+            f(x[:8]).argmax(1)[:, None],
+            [f((side @ x[:8].mT).mT.flatten(0, 1)).argmax(1) for side in (turn, turn.mT)],
+        )
+        expected = [torch.cat([before, classes.reshape(-1, 8).mT], dim=1) for classes in moved]
+        predictions = finite.predictions
+        assert predictions is not None
+        assert any(torch.equal(predictions, one) for one in expected)

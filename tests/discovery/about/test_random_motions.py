@@ -8,8 +8,9 @@ import torch
 
 import liegg
 from liegg.discovery.about.effort import BRIEF, THOROUGH
+from liegg.discovery.about.moved import move, move_each
 from liegg.discovery.about.random_motions import RandomMotions, random_motions
-from liegg.discovery.verification.measure import Question
+from liegg.discovery.verification.measure import Directions, Question
 from liegg.inputs.model import Model
 
 
@@ -53,3 +54,36 @@ def test_values_between_two_displacements_are_interpolated():
     change, changed = motions.at(torch.tensor([0.5, 2.0, 9.0], dtype=torch.float64))
     assert change[:, 0].tolist() == [1.0, 3.0, 4.0]
     assert changed is None
+
+
+@pytest.mark.parametrize("room", [2048, 50])
+def test_groups_that_share_a_call_of_the_model_have_the_answers_of_each_alone(room):
+    x = torch.randn(40, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    calls: list[int] = []
+
+    def f(x):
+        calls.append(len(x))
+        return torch.stack([x[:, 0].sin(), x[:, 1] * x[:, 0]], dim=1)
+
+    question = Question(
+        Model(f, "f", output_shape=(2,)), liegg.Linear(2), None, x, classes=True, most=room
+    )
+    asked = [
+        (
+            question.share(which, 4),
+            Directions(torch.randn(7, 4, generator=torch.Generator().manual_seed(which)), None),
+        )
+        for which in range(4)
+    ]
+    calls.clear()
+    together = move_each(asked)
+    assert sum(calls) == 4 * 7 * 10
+    assert max(calls) <= room
+    assert len(calls) == (1 if room == 2048 else 8)
+    for one, found in zip(asked, together, strict=True):
+        alone = move(*one)
+        torch.testing.assert_close(found.displacement, alone.displacement)
+        torch.testing.assert_close(found.change, alone.change)
+        assert found.classes is not None
+        assert alone.classes is not None
+        assert torch.equal(found.classes, alone.classes)

@@ -151,11 +151,12 @@ class Grid(MapAction):
         """As `act` for every motion; the splines through the samples are computed once."""
         self.check(tuple(x.shape[1:]))
         signals = self.staged(x)
-        inverse = torch.linalg.matrix_exp(-self.matrices(h.to(device=x.device, dtype=x.dtype)))
+        # Where the coefficients are: on a GPU the exponential of a small matrix takes dozens of kernels, and waits.
+        inverse = torch.linalg.matrix_exp(-self.matrices(h.to(x.dtype))).to(x.device)
         sides = signals.shape[2:]
         unit = min(sides) / 2
         linear = inverse[:, : self.dimension, : self.dimension]
-        places = coordinates(tuple(sides)).to(x) @ linear.mT
+        places = to_device(coordinates(tuple(sides)), x.device, x.dtype) @ linear.mT
         if self.translations:
             places = places + inverse[:, None, : self.dimension, self.dimension]
         middle = (torch.tensor(sides) - 1) / 2

@@ -14,7 +14,7 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.errors import one_line
 from liegg.actions import Motion
 from liegg.discovery.about.effort import MOST_MOVED, Effort, Moves
-from liegg.discovery.about.finite import Followed, finite_change, follow
+from liegg.discovery.about.finite import Followed, Shown, finite_change, follow
 from liegg.discovery.about.first_order import NOT_MEASURED, from_small_motions, from_the_analysis
 from liegg.discovery.about.random_motions import random_motions
 from liegg.discovery.verification.measure import CONSTANT, Meter, Question, summed
@@ -127,7 +127,7 @@ def answer_all(
         if reading is not None:
             question = _with(question, classes=reading.classes or reading.undecided)
         answers = first_order_answers(sym, motions, question)
-        shown = replace(question, x=first[:STORED_SAMPLES])
+        shown = _shown(question, first[:STORED_SAMPLES])
         undecided = reading is not None and reading.undecided
         beside = undecided or sym.settings.get("target") is not None
         finite = _finite(question, shown, sym, tried, effort=effort, beside=beside)
@@ -173,7 +173,7 @@ def _reading(question: Question, first: Float[Tensor, "s ..."], asked: Asked) ->
 
 def _finite(
     question: Question,
-    shown: Question,
+    shown: Shown,
     sym: Symmetries,
     motions: dict[str, Motion],
     *,
@@ -189,7 +189,8 @@ def _finite(
     followed: dict[str, Followed] = {}
     for name, motion in motions.items():
         partners = sym.accumulated.partners(motion.generators) if motion.action is None else None
-        found = follow(_about(question, motion), motion, partners, effort)
+        about = _with(question, action=motion.action or question.action)
+        found = follow(about, motion, partners, effort)
         if found is not None and bool(found.displacement.isfinite().all()):
             followed[name] = found
     if not followed:
@@ -201,7 +202,7 @@ def _finite(
         name: finite_change(
             found,
             random,
-            _about(shown, motions[name]) if len(shown.x) else None,
+            shown if len(shown.question.x) else None,
             samples=samples,
             level=level,
             beside=beside,
@@ -210,9 +211,13 @@ def _finite(
     }
 
 
-def _about(question: Question, motion: Motion) -> Question:
-    """The question with the action of a motion."""
-    return _with(question, action=motion.action or question.action)
+def _shown(question: Question, x: Float[Tensor, "s ..."]) -> Shown:
+    """The samples whose predictions are stored; often the first of those that are moved."""
+    one = replace(question, x=x)
+    moved = torch.equal(question.x[: len(x)], x)
+    if moved:
+        one.__dict__["complete"] = question.complete[: len(x)]
+    return Shown(one, moved)
 
 
 def _with(question: Question, **changes: Any) -> Question:

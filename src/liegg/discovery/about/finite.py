@@ -1,6 +1,7 @@
 """Finite motions of samples: how far each goes, and what it and random motions of equal displacement change."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -32,6 +33,7 @@ class Followed:
         change: `[t, n]`, squared change of every output over the variance: mean over generators and
             senses.
         changed: `[t, n]`, the same of changed predictions; None without classes.
+        classes: `[t, n]`, classes that are predicted after each motion of `first`; None without classes.
     """
 
     motion: Motion
@@ -42,10 +44,23 @@ class Followed:
     displacement: Float[Tensor, " t"]
     change: Float[Tensor, "t n"]
     changed: Float[Tensor, "t n"] | None
+    classes: Int[Tensor, "t n"] | None
 
     def reported(self, values: Float[Tensor, "t n"]) -> Float[Tensor, " n"]:
         """Values at the reported size: a random angle, or the largest size."""
         return values.mean(0) if self.whole_turn else values[-1]
+
+
+class Shown(NamedTuple):
+    """Samples whose predictions are stored.
+
+    Attributes:
+        question: the model and these samples.
+        moved: whether they are the first of those that are moved, so that they need not be moved again.
+    """
+
+    question: Question
+    moved: bool
 
 
 def follow(
@@ -97,13 +112,14 @@ def follow(
         moved.displacement.reshape(shape).square().mean((0, 1)).sqrt(),
         moved.change.unflatten(0, shape).mean((0, 1)),
         None if moved.changed is None else moved.changed.double().unflatten(0, shape).mean((0, 1)),
+        None if moved.classes is None else moved.classes[: len(shares)],
     )
 
 
 def finite_change(
     found: Followed,
     random: RandomMotions,
-    shown: Question | None,
+    shown: Shown | None,
     *,
     samples: str,
     level: float,
@@ -114,7 +130,7 @@ def finite_change(
     Args:
         found: the motion that was followed.
         random: the random motions.
-        shown: the samples whose predictions are stored, with the action of the motion; None for none.
+        shown: the samples whose predictions are stored; None for none.
         samples: checksum of the samples that were moved.
         level: nominal coverage of intervals.
         beside: whether predictions decide nothing: the question is about a part of the output, or the
@@ -158,16 +174,19 @@ def finite_change(
         radius=within,
         samples=samples,
         level=level,
-        shown=() if shown is None else tuple(checksum(x)[:16] for x in shown.x),
-        predictions=None if shown is None else _predictions(shown, found.first),
+        shown=() if shown is None else tuple(checksum(x)[:16] for x in shown.question.x),
+        predictions=None if shown is None else _predictions(shown, found),
         times=found.times,
         largest=largest,
     )
 
 
-def _predictions(shown: Question, motions: Directions) -> Int[Tensor, "s u"] | None:
+def _predictions(shown: Shown, found: Followed) -> Int[Tensor, "s u"] | None:
     """Predicted classes before and after every motion; None without classes."""
-    moved = move(shown, motions)
-    if moved.classes is None:
+    question = replace(shown.question, action=found.motion.action or shown.question.action)
+    question.__dict__["complete"] = shown.question.complete
+    classes = found.classes if shown.moved else move(question, found.first).classes
+    if classes is None:
         return None
-    return torch.cat([shown.complete.argmax(1).cpu()[:, None], moved.classes.mT], dim=1)
+    before = shown.question.complete.argmax(1).cpu()
+    return torch.cat([before[:, None], classes[:, : len(before)].mT], dim=1)

@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.discovery.about.effort import Effort
-from liegg.discovery.about.moved import move
+from liegg.discovery.about.moved import move_each
 from liegg.discovery.verification.follow import random_directions
 from liegg.discovery.verification.measure import Directions, Question
 from liegg.results.symmetries import Symmetries
@@ -74,10 +74,9 @@ def random_motions(
     ).unflatten(0, (groups, effort.directions))
     smallest, largest = float(displacements.min()), float(displacements.max())
     levels = torch.linspace(smallest, largest, effort.levels, dtype=torch.float64)
-    found = [
-        _of_a_group(question.share(which, groups), sym, rows, levels)
-        for which, rows in enumerate(h)
-    ]
+    found = _of_groups(
+        [(question.share(which, groups), rows) for which, rows in enumerate(h)], sym, levels
+    )
     displacement = torch.stack([one.displacement for one in found]).mean(0)
     order = displacement.argsort()
     samples = torch.cat([torch.arange(len(question.x))[which::groups] for which in range(groups)])
@@ -93,18 +92,28 @@ def random_motions(
     )
 
 
-def _of_a_group(
-    question: Question, sym: Symmetries, h: Float[Tensor, "d g"], levels: Float[Tensor, " l"]
-) -> RandomMotions:
-    """What random directions do to some of the samples, at every level of displacement."""
-    times = torch.stack([_lengths(question, row, levels) for row in h])  # [directions, levels]
-    found = move(question, Directions(h, sym.accumulated.partners(h)).along(times))
+def _of_groups(
+    groups: list[tuple[Question, Float[Tensor, "d g"]]],
+    sym: Symmetries,
+    levels: Float[Tensor, " l"],
+) -> list[RandomMotions]:
+    """What random directions do to each of several groups of samples, at every level of displacement."""
+    asked, shape = [], (-1, len(levels))
+    for question, h in groups:
+        times = torch.stack([_lengths(question, row, levels) for row in h])  # [directions, levels]
+        asked.append((question, Directions(h, sym.accumulated.partners(h)).along(times)))
 
     def mean(values: Tensor) -> Tensor:
-        return values.double().unflatten(0, times.shape).mean(0)
+        return values.double().unflatten(0, shape).mean(0)
 
-    changed = None if found.changed is None else mean(found.changed)
-    return RandomMotions(mean(found.displacement), mean(found.change), changed)
+    return [
+        RandomMotions(
+            mean(found.displacement),
+            mean(found.change),
+            None if found.changed is None else mean(found.changed),
+        )
+        for found in move_each(asked)
+    ]
 
 
 def _lengths(

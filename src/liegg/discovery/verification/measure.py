@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from liegg._utils.device import layout
+from liegg._utils.device import call_in_parts, layout
 from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.inputs.model import Model
-from liegg.inputs.pieces import BATCH_ELEMENTS, BATCH_SIZE
+from liegg.inputs.pieces import BATCH_ELEMENTS, BATCH_SIZE, GPU_FACTOR
 from liegg.inputs.task import SIGNALS, read_outputs
 
 CONSTANT = 4.0
@@ -162,8 +162,17 @@ class Question:
 
     @property
     def capacity(self) -> int:
-        """Most numbers per call of the model."""
-        return min(BATCH_ELEMENTS, CPU_ELEMENTS) if self.x.device.type == "cpu" else BATCH_ELEMENTS
+        """Most numbers per call of the model; a GPU idles between small ones."""
+        if self.x.device.type == "cpu":
+            return min(BATCH_ELEMENTS, CPU_ELEMENTS)
+        return (GPU_FACTOR if self.x.device.type == "cuda" else 1) * BATCH_ELEMENTS
+
+    @property
+    def room(self) -> int:
+        """Most samples per call of the model."""
+        most = min(self.most or BATCH_SIZE, self.capacity // self.x[0].numel())
+        outputs = BATCH_ELEMENTS // max(1, self.complete[0].numel())
+        return max(1, min(most, outputs))
 
     def share(self, which: int, of: int) -> "Question":
         """The same question about every `of`-th sample; f(x) is not evaluated again; its variance and the spread are those of all."""
@@ -216,13 +225,18 @@ class Question:
         Yields:
             Which motions these are, the samples after each of them, and their complete outputs.
         """
+        for rows, ends in self.ends(h, part):
+            yield rows, ends, self.reply(ends.flatten(0, 1)).unflatten(0, ends.shape[:2])
+
+    def ends(
+        self, h: Float[Tensor, "m g"], part: slice
+    ) -> Iterator[tuple[slice, Float[Tensor, "r b ..."]]]:
+        """Some samples after as many motions at a time as fit into memory, and which motions these are."""
         x = self.x[part].double()
-        room = min((self.most or BATCH_SIZE) // len(x), self.capacity // x.numel())
-        room = max(1, min(room, BATCH_ELEMENTS // max(1, self.complete[part].numel())))
+        room = max(1, self.room // len(x))
         for start in range(0, len(h), room):
             rows = slice(start, start + room)
-            ends = self.action.act_all(h[rows], x)
-            yield rows, ends, self.reply(ends.flatten(0, 1)).unflatten(0, ends.shape[:2])
+            yield rows, self.action.act_all(h[rows], x)
 
     def squares(
         self, complete: Float[Tensor, "r b k"], k: Float[Tensor, "r p"] | None, part: slice
@@ -233,7 +247,7 @@ class Question:
     def reply(self, moved: Float[Tensor, "b ..."]) -> Float[Tensor, "b k"]:
         """Complete outputs of moved samples, given to the model in the dtype and layout of the samples."""
         moved = moved.to(self.x.dtype, memory_format=layout(self.x))
-        replies = self.model.complete(moved).double()
+        replies = call_in_parts(self.model.complete, moved).double()
         self.meter.advance(len(moved))
         return replies
 
