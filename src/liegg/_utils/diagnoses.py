@@ -375,7 +375,7 @@ class Diagnosis(Enum):
     )
     EXACT_REFUTED = (
         Kind.WARNING,
-        "moved along the exact directions by half of the data's spread, {samples} samples change the output by {percent:.2g} % of its "
+        "moved along the exact directions by up to the data's spread, {samples} samples change the output by {percent:.2g} % of its "
         "spread, and the derivative along the motion does not account for it: it hides a part of the output (.detach(), rounding, a step)",
     )
     FAILS_AT_FINITE_SIZE = (

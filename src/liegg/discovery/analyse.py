@@ -21,7 +21,7 @@ from liegg.actions.own_motion import check_own_motion
 from liegg.discovery.about.answer import Asked, answer_all
 from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import motions_asked, spread_of_values
-from liegg.discovery.exact_motions import EXACT_SAMPLES, hidden_along_exact
+from liegg.discovery.exact_motions import hidden_along_exact, moved_samples
 from liegg.discovery.finite import (
     finite_questions,
     notes_of,
@@ -137,7 +137,7 @@ def _moved_along_exact(
     if not (sym.decision.exact and derived) or sym.decision.undecided or planned.whitening:
         return sym
     try:
-        x = batches.some(EXACT_SAMPLES, first)
+        x = batches.some(moved_samples(planned.plain, first, sym.samples), first)
         with threads(model_threads(planned.plain, first)):
             change = hidden_along_exact(planned.plain, x, sym, planned.how, planned.output_action)
     except Exception:  # whatever data or a model do there must not break the analysis
