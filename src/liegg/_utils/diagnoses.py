@@ -378,6 +378,11 @@ class Diagnosis(Enum):
         "moved along the exact directions by up to the data's spread, {samples} samples change the output by {percent:.2g} % of its "
         "spread, and the derivative along the motion does not account for it: it hides a part of the output (.detach(), rounding, a step)",
     )
+    CLASS_REFUTED = (
+        Kind.WARNING,
+        "the data lies in a subspace; to first order the symmetries there are {name}, but moved along it by up to their spread, "
+        "{samples} samples change the output by {percent:.2g} % of its spread. Samples outside the subspace would decide",
+    )
     FAILS_AT_FINITE_SIZE = (
         Kind.WARNING,
         "{failing} of {count:direction} {failing:?does|do} not hold under finite transformations of held-out samples as far as the "

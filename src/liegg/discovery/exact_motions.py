@@ -65,16 +65,10 @@ def hidden_along_exact(
     question = Question(function, sym.action, output_action, x)
     if not len(exact) or question.resamples or question.variance <= 0:
         return 0.0
-    h = random_motions(question, exact, EXACT_MOTIONS, torch.Generator().manual_seed(0))
-    lengths = torch.linspace(SHORTEST_MOTION, LONGEST_MOTION, len(h), dtype=h.dtype)
-    h = question.spread * lengths[:, None] * h
+    h = motions_within(question, exact)
     found = changes_along(question, sym, h).nan_to_num(posinf=0.0)
-    moved = float(sym.action.moving(x).double().flatten(1).square().sum(1).mean())
-    scale = question.output_square + (function.slope or 0.0) * moved
-    rounding = min(MODEL_UNITS * question.eps, LARGEST_ROUNDING)
-    floor = rounding**2 * scale / question.variance
     largest = float(found.max())
-    if largest <= max(REFUTING_CHANGE, floor):
+    if largest <= max(REFUTING_CHANGE, rounding_change(function, question)):
         return 0.0
     hidden = _unaccounted(question, h[int(found.argmax())].to(x.device), how)
     return largest if hidden > UNACCOUNTED else 0.0
@@ -92,6 +86,21 @@ def moved_samples(model: Model, x: Float[Tensor, "b ..."], samples: int) -> int:
     """
     cheap = cheap_evaluations(model, x) // EXACT_MOTIONS
     return min(MOST_MOVED, max(FEWEST_MOVED, samples // SAMPLES_PER_MOVED, cheap))
+
+
+def motions_within(question: Question, span: Float[Tensor, "d g"]) -> Float[Tensor, "m g"]:
+    """Random elements of a span that move the samples by up to their spread."""
+    h = random_motions(question, span, EXACT_MOTIONS, torch.Generator().manual_seed(0))
+    lengths = torch.linspace(SHORTEST_MOTION, LONGEST_MOTION, len(h), dtype=h.dtype)
+    return question.spread * lengths[:, None] * h
+
+
+def rounding_change(function: Model, question: Question) -> float:
+    """Mean squared change of the output over its variance that may be rounding of the model."""
+    moved = question.action.moving(question.x).double().flatten(1).square().sum(1).mean()
+    scale = question.output_square + (function.slope or 0.0) * float(moved)
+    rounding = min(MODEL_UNITS * question.eps, LARGEST_ROUNDING)
+    return rounding**2 * scale / question.variance
 
 
 def random_motions(
