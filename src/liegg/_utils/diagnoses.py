@@ -407,6 +407,11 @@ class Diagnosis(Enum):
         "as about {effective:.2g}. "
         "Look at the largest samples: leave out outliers, or use many more samples",
     )
+    FEW_MOVE = (
+        Kind.NOTE,
+        "no intervals: a few of {samples:sample} carry most of the motion of the data, and others most of the change of the output, so "
+        "that what these few change is seldom seen. Look at the largest samples: leave out outliers, or use many more samples",
+    )
     HEAVY_TAILS = (
         Kind.NOTE,
         "wide intervals: a few samples carry most of the sensitivity, so that {samples:sample} {samples:?counts|count} as "
