@@ -1,6 +1,7 @@
 """Coverage of nominal 95 % intervals on data of many kinds, stored as results/coverage.json."""
 
 import math
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -219,7 +220,7 @@ def main() -> None:
     begin, counts = time.perf_counter(), COUNTS[:1] if chosen.quick else COUNTS
     repeats, large = (2, 20_000) if chosen.quick else (REPEATS, LARGE)
     rows = []
-    with ProcessPoolExecutor(2) as pool:
+    with ProcessPoolExecutor(min(len(FAMILIES), os.cpu_count() or 1)) as pool:
         waiting = [
             pool.submit(measure, name, counts, repeats=repeats, large=large) for name in FAMILIES
         ]

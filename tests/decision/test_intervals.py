@@ -13,6 +13,7 @@ import liegg
 from cases import mlp, norm_case, normal, square
 from liegg._utils.diagnoses import Diagnosis, as_remark
 from liegg.actions import Linear
+from liegg.decision.block_statistics import effective_motion, motion_freedom
 from liegg.decision.bootstrap import Moments, direction_freedoms, draw_blocks
 from liegg.decision.intervals import (
     LEAST_FREEDOM,
@@ -389,6 +390,32 @@ def test_fitted_directions_leave_fewer_degrees_of_freedom():
     assert residual_freedom(SampleEvidence(), rows_per_sample=1.0, fitted=9) == math.inf
     few = SampleEvidence(dominance=0.9, effective=2.0)
     assert residual_freedom(few, rows_per_sample=1.0, fitted=9) == few.freedom
+
+
+def test_samples_that_carry_the_motion_but_not_the_change_leave_no_interval():
+    """The gradient of a logarithm is largest at short vectors; 1 % of the vectors, twenty times as long, carry the displacement."""
+    logarithm = lambda x: (0.1 + square(x)).log() + 0.1 * mlp(3, 8, 1)(x)[:, 0]  # noqa: E731
+    x = normal(500, 3)
+    assert not remarks(liegg.discover(logarithm, x, Linear(3)))
+    x = x.clone()
+    x[::100] *= 20
+    sym = liegg.discover(logarithm, x, Linear(3))
+    assert sym.decision.certainty is None
+    assert bool(sym.intervals.isnan().all())
+    assert remarks(sym) == [Diagnosis.FEW_MOVE]
+
+
+def test_the_motion_allows_degrees_of_freedom():
+    """A sixth of the samples that move, fewer where other samples carry the sensitivity."""
+    assert motion_freedom(60.0, 60.0) == pytest.approx(10.0)
+    assert motion_freedom(60.0, 20.0) == pytest.approx(10.0)
+    assert motion_freedom(60.0, 240.0) == pytest.approx(5.0)
+    assert motion_freedom(60.0, math.inf) == math.inf
+    # Blocks of Poisson many samples that move alike, and one block that carries all.
+    alike = torch.poisson(torch.full((4000,), 3.0), generator=torch.Generator().manual_seed(0))
+    assert effective_motion(alike.double()) == pytest.approx(12_000, rel=0.1)
+    assert effective_motion(torch.eye(32, dtype=torch.float64)[0]) == pytest.approx(1.0)
+    assert effective_motion(torch.ones(32, dtype=torch.float64)) == math.inf
 
 
 def test_few_degrees_of_freedom_widen_count_and_angle_too():

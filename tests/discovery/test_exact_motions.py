@@ -15,6 +15,7 @@ BROKEN = {
     "hidden in later batches": (lambda x: square(x) + 5 * (x[:, 0] - 0.3).relu().detach(), SORTED),
     "half precision": (lambda x: square(x) + 3 * x[:, 0].detach(), X.bfloat16()),
     "a small step": (lambda x: square(x) + 0.1 * (x[:, 0] > 0), X),
+    "a step beyond most samples": (lambda x: square(x) + 2 * (x[:, 0] > 2.6), normal(1000, 3)),
 }
 
 

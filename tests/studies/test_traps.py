@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from liegg.studies import traps
+from liegg.studies.error_rates.parallel import starmap
 from liegg.studies.error_rates.traps_catalog import (
     THEMES,
     TRAP_FAMILIES,
     Key,
-    judge_all,
     judged,
     tally,
     tally_by,
@@ -45,8 +45,8 @@ def test_a_row_has_its_key() -> None:
 @pytest.mark.slow
 def test_two_processes_give_the_rows_of_one() -> None:
     calls = []
-    here = judge_all(KEYS, finished=calls.append)
-    there = judge_all(KEYS, processes=2)
+    here = starmap(judged, [(key,) for key in KEYS], finished=calls.append)
+    there = starmap(judged, [(key,) for key in KEYS], processes=2)
     assert len(calls) == len(KEYS)
     assert [one["family"] for one in there] == [key.family for key in KEYS]
     assert [one["verdict"] for one in there] == [one["verdict"] for one in here]

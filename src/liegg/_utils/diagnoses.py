@@ -375,8 +375,13 @@ class Diagnosis(Enum):
     )
     EXACT_REFUTED = (
         Kind.WARNING,
-        "moved along the exact directions by half of the data's spread, {samples} samples change the output by {percent:.2g} % of its "
+        "moved along the exact directions by up to the data's spread, {samples} samples change the output by {percent:.2g} % of its "
         "spread, and the derivative along the motion does not account for it: it hides a part of the output (.detach(), rounding, a step)",
+    )
+    CLASS_REFUTED = (
+        Kind.WARNING,
+        "the data lies in a subspace; to first order the symmetries there are {name}, but moved along it by up to their spread, "
+        "{samples} samples change the output by {percent:.2g} % of its spread. Samples outside the subspace would decide",
     )
     FAILS_AT_FINITE_SIZE = (
         Kind.WARNING,
@@ -401,6 +406,11 @@ class Diagnosis(Enum):
         "no intervals: a few samples carry nearly all of the sensitivity, so that {samples:sample} {samples:?counts|count} "
         "as about {effective:.2g}. "
         "Look at the largest samples: leave out outliers, or use many more samples",
+    )
+    FEW_MOVE = (
+        Kind.NOTE,
+        "no intervals: a few of {samples:sample} carry most of the motion of the data, and others most of the change of the output, so "
+        "that what these few change is seldom seen. Look at the largest samples: leave out outliers, or use many more samples",
     )
     HEAVY_TAILS = (
         Kind.NOTE,

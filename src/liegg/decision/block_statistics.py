@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg.actions import Action, Displacement
+from liegg.polarization.evidence import EFFECTIVE_PER_FREEDOM
 from liegg.polarization.gram import Gram
 from liegg.polarization.sample_blocks import Parts
 from liegg.spectrum.defects import whitening
@@ -92,14 +93,17 @@ def block_statistics(
     row_motions = motions
     if wide is not action:
         row_motions = torch.stack([wide.displacement(m, 1).block for m in parts.moments])
+    whiten, _ = whitening(row_displacement, trivial_tolerance)
+    row_motions = whiten.mT @ row_motions @ whiten
     total = _sensitivities(
         parts,
         rows,
         row_motions,
-        row_displacement,
+        whiten,
+        copies=row_displacement.repeat,
         n_output_generators=0 if partner is None else len(partner),
-        trivial_tolerance=trivial_tolerance,
     )
+    moved = row_motions.diagonal(dim1=1, dim2=2).sum(1)
     if partner is not None or wide is not action:
         inner = torch.eye(action.size, dtype=torch.float64)
         inner = inner if wide is action else action.whole_coefficients(inner)
@@ -112,25 +116,45 @@ def block_statistics(
         total,
         torch.tensor(parts.samples, dtype=torch.float64),
         squared,
-        limit,
+        min(limit, motion_freedom(effective_motion(moved), parts.evidence.effective)),
     )
+
+
+def effective_motion(moved: Float[Tensor, " p"]) -> float:
+    """Number of samples of equal motion that would make the sums of the blocks differ as they do; infinite if they are equal."""
+    relative = float(moved.var() / moved.mean().square().clamp_min(torch.finfo(moved.dtype).tiny))
+    return len(moved) / relative if relative > 0 else math.inf
+
+
+def motion_freedom(moving: float, effective: float) -> float:
+    """Degrees of freedom that the samples leave which carry the motion of the data.
+
+    Where these are fewer than those that carry the sensitivity, they are others: what the former change is seldom seen, and it
+    decides the defect.
+
+    Args:
+        moving: effective number of samples that carry the motion.
+        effective: effective number of samples that carry the sensitivity; infinite if not known.
+    """
+    if not math.isfinite(effective):
+        return math.inf
+    return moving / EFFECTIVE_PER_FREEDOM * math.sqrt(min(1.0, moving / effective))
 
 
 def _sensitivities(
     parts: Parts,
     rows: Float[Tensor, "p q q"],
-    motions: Float[Tensor, "p s s"],
-    displacement: Displacement,
+    motions: Float[Tensor, "p k k"],
+    whiten: Float[Tensor, "s k"],
     *,
+    copies: int,
     n_output_generators: int,
-    trivial_tolerance: float,
 ) -> Float[Tensor, " p"]:
     r"""What each block adds to $\kappa = \mathrm{tr}(M^+ A) / \mathrm{rank}\, M$, to first order in its weight; times its samples.
 
     $\kappa(w) \approx \mathrm{tr}(M^+ A_w) - \mathrm{tr}(M^+ M_w M^+ A) + \mathrm{tr}(M^+ A)$, over the rank.
     """
-    whiten, _ = whitening(displacement, trivial_tolerance)
-    copies, (side, kept) = displacement.repeat, whiten.shape
+    side, kept = whiten.shape
     if isinstance(parts.rows[0], Gram):
         own = rows[:, n_output_generators:, n_output_generators:]
         blocks = own.reshape(-1, copies, side, copies, side).diagonal(dim1=1, dim2=3).sum(-1)
@@ -139,7 +163,6 @@ def _sensitivities(
         moved = rows[:, :, n_output_generators:].reshape(len(rows), -1, side) @ whiten
         changes = moved.mT @ moved
     mean = changes.sum(0) / sum(parts.samples)
-    motions = whiten.mT @ motions @ whiten
     samples = torch.tensor(parts.samples, dtype=torch.float64)
     each = (
         changes.diagonal(dim1=1, dim2=2).sum(1)

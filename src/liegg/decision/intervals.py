@@ -255,17 +255,20 @@ def residual_freedom(found: SampleEvidence, *, rows_per_sample: float, fitted: i
     return max(min(found.freedom, LEAST_FREEDOM), found.freedom * left)
 
 
-def evidence_notes(found: SampleEvidence, samples: int) -> list[Remark]:
+def evidence_notes(found: SampleEvidence, samples: int, *, limit: float = math.inf) -> list[Remark]:
     """Why intervals are wide, or cannot be given, although there are enough blocks.
 
     Args:
         found: how the evidence is distributed over the samples.
         samples: number of samples.
+        limit: degrees of freedom that the samples allow, with the share of each in the motion of the data.
     """
     if found.clusters:
         return [Diagnosis.CLUSTERED(clusters=found.clusters)]
     values = {"samples": samples, "effective": found.effective}
     if found.freedom < LEAST_FREEDOM:
         return [Diagnosis.DOMINATED(**values)]
+    if limit < LEAST_FREEDOM:
+        return [Diagnosis.FEW_MOVE(samples=samples)]
     heavy = found.freedom < NOTED_FREEDOM and found.effective < NOTED_SHARE * samples
     return [Diagnosis.HEAVY_TAILS(**values)] if heavy else []

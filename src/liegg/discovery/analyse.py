@@ -21,7 +21,8 @@ from liegg.actions.own_motion import check_own_motion
 from liegg.discovery.about.answer import Asked, answer_all
 from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import motions_asked, spread_of_values
-from liegg.discovery.exact_motions import EXACT_SAMPLES, hidden_along_exact
+from liegg.discovery.class_motions import class_tried
+from liegg.discovery.exact_motions import hidden_along_exact, moved_samples
 from liegg.discovery.finite import (
     finite_questions,
     notes_of,
@@ -47,7 +48,7 @@ from liegg.polarization.plan import Plan
 from liegg.polarization.rows import plan, replanned, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
-from liegg.results.naming import unless_refuted
+from liegg.results.naming import UP_TO_STILL, unless_refuted
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import tower_of
 
@@ -113,7 +114,9 @@ def analyse(
         )
         sym = replace(sym, settings=sym.settings | planned.settings(request))
         if request.run.hidden == "refuse":
-            sym = _moved_along_exact(sym, planned, batches, first)
+            sym = _class_moved(
+                _moved_along_exact(sym, planned, batches, first), planned, batches, first
+            )
         sym = recorded(sym, function, how)
         if function.piecewise and request.about is None and not motions:
             questions = finite_questions(request.action, tuple(first.shape[1:]))
@@ -131,7 +134,7 @@ def _moved_along_exact(
     if not (sym.decision.exact and derived) or sym.decision.undecided or planned.whitening:
         return sym
     try:
-        x = batches.some(EXACT_SAMPLES, first)
+        x = batches.some(moved_samples(planned.plain, first, sym.samples), first)
         with threads(model_threads(planned.plain, first)):
             change = hidden_along_exact(
                 planned.plain, x, sym, planned.how, output_action=planned.output_action
@@ -145,6 +148,20 @@ def _moved_along_exact(
     name = unless_refuted(sym.identification, decision)
     tower = tower_of(sym.action, sym.accumulated, decision, name)
     return replace(sym, decision=decision, identification=name, tower=tower)
+
+
+def _class_moved(
+    sym: Symmetries, planned: "_Planned", batches: Batches, first: Tensor
+) -> Symmetries:
+    """The result, whose name holds at finite size too if it is that of a class; a model that fails says nothing."""
+    if UP_TO_STILL not in sym.name:
+        return sym
+    try:
+        x = batches.some(moved_samples(planned.plain, first, sym.samples), first)
+        with threads(model_threads(planned.plain, first)):
+            return class_tried(planned.plain, x, sym, planned.output_action)
+    except Exception:  # whatever data or a model do there must not break the analysis
+        return sym
 
 
 def _row_notes(steps: PassPlan) -> tuple[Remark, ...]:

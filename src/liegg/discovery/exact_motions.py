@@ -13,22 +13,26 @@ from torch import Tensor
 
 from liegg.actions import Action
 from liegg.discovery.verification.measure import LARGEST_ROUNDING, Directions, Question, changes
+from liegg.inputs.hidden_derivatives import cheap_evaluations
 from liegg.inputs.model import Model
 from liegg.polarization.plan import Plan
 from liegg.polarization.rows import polarize
 from liegg.results.symmetries import Symmetries
 
-EXACT_SAMPLES = 64
-"""Samples that are moved."""
+FEWEST_MOVED, MOST_MOVED = 64, 512
+"""Fewest and most samples that are moved; more than the fewest as far as they cost little."""
+
+SAMPLES_PER_MOVED = 16
+"""One moved sample, which costs as many evaluations as there are motions, for as many samples of the pass."""
 
 EXACT_MOTIONS = 4
 """Random elements of the span of the exact directions: what breaks one of them shows in all."""
 
-EXACT_MOTION = 0.5
-"""Length of the motions in multiples of the data's spread."""
+SHORTEST_MOTION, LONGEST_MOTION = 0.25, 1.0
+"""Lengths of the motions in multiples of the data's spread, evenly spaced: several reach a jump along one direction."""
 
-REFUTING_CHANGE = 1e-5
-"""Mean squared change of the output over its variance that refutes an exact symmetry: 0.3 % of its spread."""
+REFUTING_CHANGE = 1e-8
+"""Mean squared change of the output over its variance that refutes an exact symmetry: 0.01 % of its spread."""
 
 QUADRATURE_NODES, UNACCOUNTED = 16, 0.25
 """Points of a motion at which the derivative is taken, and the share of the squared change that it must leave unexplained: kinks of
@@ -62,18 +66,42 @@ def hidden_along_exact(
     question = Question(function, sym.action, output_action, x)
     if not len(exact) or question.resamples or question.variance <= 0:
         return 0.0
-    h = random_motions(question, exact, EXACT_MOTIONS, torch.Generator().manual_seed(0))
-    h = EXACT_MOTION * question.spread * h
+    h = motions_within(question, exact)
     found = changes_along(question, sym, h).nan_to_num(posinf=0.0)
-    moved = float(sym.action.moving(x).double().flatten(1).square().sum(1).mean())
-    scale = question.output_square + (function.slope or 0.0) * moved
-    rounding = min(MODEL_UNITS * question.eps, LARGEST_ROUNDING)
-    floor = rounding**2 * scale / question.variance
     largest = float(found.max())
-    if largest <= max(REFUTING_CHANGE, floor):
+    if largest <= max(REFUTING_CHANGE, rounding_change(function, question)):
         return 0.0
     hidden = _unaccounted(question, h[int(found.argmax())].to(x.device), how)
     return largest if hidden > UNACCOUNTED else 0.0
+
+
+def moved_samples(model: Model, x: Float[Tensor, "b ..."], samples: int) -> int:
+    """Samples to be moved: as many as cost a few percent of the pass, or about a millisecond.
+
+    A jump is met by the few samples near it, so that more samples find rarer ones.
+
+    Args:
+        model: the probed model.
+        x: the first batch.
+        samples: number of samples of the pass.
+    """
+    cheap = cheap_evaluations(model, x) // EXACT_MOTIONS
+    return min(MOST_MOVED, max(FEWEST_MOVED, samples // SAMPLES_PER_MOVED, cheap))
+
+
+def motions_within(question: Question, span: Float[Tensor, "d g"]) -> Float[Tensor, "m g"]:
+    """Random elements of a span that move the samples by up to their spread."""
+    h = random_motions(question, span, EXACT_MOTIONS, torch.Generator().manual_seed(0))
+    lengths = torch.linspace(SHORTEST_MOTION, LONGEST_MOTION, len(h), dtype=h.dtype)
+    return question.spread * lengths[:, None] * h
+
+
+def rounding_change(function: Model, question: Question) -> float:
+    """Mean squared change of the output over its variance that may be rounding of the model."""
+    moved = question.action.moving(question.x).double().flatten(1).square().sum(1).mean()
+    scale = question.output_square + (function.slope or 0.0) * float(moved)
+    rounding = min(MODEL_UNITS * question.eps, LARGEST_ROUNDING)
+    return rounding**2 * scale / question.variance
 
 
 def random_motions(

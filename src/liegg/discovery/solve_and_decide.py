@@ -158,11 +158,7 @@ def _described(
     decision, intervals = verdict.decision, verdict.bounds
     more = standard_families(action, accumulated, decision)
     decision = replace(decision, reasons=(*decision.reasons, *more))
-    notes = (
-        *info.notes,
-        *how.notes,
-        *_pass_notes(sums, info.device, moves=accumulated.solution.sensitivity > 0),
-    )
+    notes = (*info.notes, *how.notes, *_pass_notes(sums, info.device, accumulated))
     return described(
         action,
         accumulated,
@@ -248,11 +244,13 @@ def memory_notes(fits: int, device: str) -> list[Remark]:
     return [Diagnosis.HALVED_BATCHES(device=device, samples=fits)] if fits else []
 
 
-def _pass_notes(sums: PassSums, device: str, *, moves: bool) -> list[Remark]:
+def _pass_notes(sums: PassSums, device: str, accumulated: Accumulated) -> list[Remark]:
     """Batches that had to be halved, and why there are no intervals although they were requested."""
     notes = memory_notes(sums.fits, device)
     if sums.parts is not None and len(sums.parts.samples) < FEWEST_BLOCKS:
         notes.append(Diagnosis.FEW_BLOCKS(blocks=len(sums.parts.samples), needed=FEWEST_BLOCKS))
-    elif sums.parts is not None and moves:
-        notes += evidence_notes(sums.parts.evidence, sums.samples)
+    elif sums.parts is not None and accumulated.solution.sensitivity > 0:
+        blocks = accumulated.blocks
+        limit = math.inf if blocks is None else blocks.limit
+        notes += evidence_notes(sums.parts.evidence, sums.samples, limit=limit)
     return notes

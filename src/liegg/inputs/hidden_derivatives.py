@@ -217,12 +217,21 @@ def affordable_pairs(model: Model, x: Float[Tensor, "b ..."]) -> int:
     >>> affordable_pairs(Model(torch.sin, "sine"), torch.zeros(50, 3))
     50
     """
-    numbers = math.prod(x.shape[1:])
-    products = 64 * numbers if model.weights is None else model.weights * numbers ** (x.ndim > 2)
-    cheap = CHEAP_PRODUCTS // max(1, 5 * products)
+    cheap = cheap_evaluations(model, x) // 5
     room = OUTPUT_NUMBERS // max(1, math.prod(model.output_shape))
     most = min(HIDDEN_PAIRS, max(FEWEST_PAIRS, room))
     return min(len(x), most, max(FEWEST_PAIRS, len(x) // SAMPLES_PER_PAIR, cheap))
+
+
+def cheap_evaluations(model: Model, x: Float[Tensor, "b ..."]) -> int:
+    """Samples that a model evaluates in about a millisecond.
+
+    >>> cheap_evaluations(Model(torch.sin, "sine"), torch.zeros(50, 3))
+    21845
+    """
+    numbers = math.prod(x.shape[1:])
+    products = 64 * numbers if model.weights is None else model.weights * numbers ** (x.ndim > 2)
+    return CHEAP_PRODUCTS // max(1, products)
 
 
 def _measure(

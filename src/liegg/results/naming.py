@@ -102,8 +102,9 @@ def questioned(
     failing = _does_not_hold(identification, action, accumulated, decision)
     reasons = [] if failing is None else [failing]
     if _leaves_the_data(action, accumulated, decision):
+        refuted = Diagnosis.CLASS_REFUTED in [one.diagnosis for one in decision.warnings]
         same = _same_on_this_data(identification, action, accumulated, decision)
-        if same is not None and not reasons:
+        if same is not None and not reasons and not refuted:
             return same
         reasons.append(Diagnosis.UP_TO_STILL(count=len(accumulated.solution.trivial)))
     if not reasons:

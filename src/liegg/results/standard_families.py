@@ -41,10 +41,13 @@ def standard_families(
         wide = torch.nn.functional.pad(so(n), (0, 1, 0, 1))
         families = {f"se({n})": se(n), f"so({n})": wide, f"translation({n})": translation(n)}
     remarks: list[Remark] = []
+    still = orthonormal_rows(accumulated.solution.trivial)
     counted = accumulated.solution.directions[: decision.nullity]
+    counted = counted - counted @ still.mT @ still
     for name, generators in families.items():
         given = coefficients_within(action, generators)
-        if given is None or _inside(given, counted):
+        # What does not move the data cannot set a family apart from what is counted.
+        if given is None or _inside(given - given.to(still) @ still.mT @ still, counted):
             continue
         defect = accumulated.largest_defect(given)
         if defect * factor <= thresholds.threshold:

@@ -3,6 +3,7 @@
 Functions and networks with known symmetries are analysed with the default settings.
 """
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
@@ -20,6 +21,7 @@ from liegg.studies.error_rates import broken, tally
 from liegg.studies.error_rates.asymmetric import asymmetric, confined, polynomial
 from liegg.studies.error_rates.cases import CLEARLY_NONLINEAR, Case, normal
 from liegg.studies.error_rates.judgement import judge
+from liegg.studies.error_rates.parallel import starmap
 from liegg.studies.error_rates.symmetric import exact
 from liegg.studies.provenance import rounded
 
@@ -103,28 +105,21 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     rotations = rotation_networks(extent.sizes, extent.seeds, how)
     if launcher.rank() != 0:
         return {}
-    seed, kinds = extent.seed, product(broken.BASES, extent.strengths)
+    seed, kinds = extent.seed, list(product(broken.BASES, extent.strengths))
     cases = [(family, i) for family in CASE_FAMILIES for i in range(getattr(extent, family))]
     coverage = list(product(broken.BASES, extent.strengths[:: extent.every], extent.samples))
     total = len(cases) + len(broken.BASES) * len(extent.strengths) + len(coverage)
-
-    def finished(result: Any) -> Any:
-        how.report("cases", 1, total)
-        return result
-
-    rows = networks + [finished(judge(CASE_FAMILIES[family](i, seed=seed))) for family, i in cases]
-    limits = {
-        (kind, strength): finished(broken.reference(kind, strength, extent.reference, seed=seed))
-        for kind, strength in kinds
+    shared: dict[str, Any] = {
+        "processes": 1 if quick else os.cpu_count() or 1,
+        "finished": lambda _: how.report("cases", 1, total),
     }
-    repeated = [
-        finished(
-            broken.repeated(
-                kind, strength, samples, extent.repeats, truth=limits[kind, strength], seed=seed
-            )
-        )
-        for kind, strength, samples in coverage
+    rows = networks + starmap(_judged, [(*case, seed) for case in cases], **shared)
+    large = [(*kind, extent.reference, seed) for kind in kinds]
+    limits = dict(zip(kinds, starmap(_reference, large, **shared), strict=True))
+    asked = [
+        (*broken_case, extent.repeats, limits[broken_case[:2]], seed) for broken_case in coverage
     ]
+    repeated = starmap(_repeated, asked, **shared)
     return {
         "seeds": [extent.seed],
         "clearly_nonlinear": CLEARLY_NONLINEAR,
@@ -138,6 +133,23 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
         ],
         **summary(rows, rotations, repeated, limits),
     }
+
+
+def _judged(family: str, index: int, seed: int) -> dict[str, Any]:
+    """The verdict on a case of a family."""
+    return judge(CASE_FAMILIES[family](index, seed=seed))
+
+
+def _reference(kind: str, strength: float, samples: int, seed: int) -> list[float]:
+    """The defects of a large sample."""
+    return broken.reference(kind, strength, samples, seed=seed)
+
+
+def _repeated(
+    kind: str, strength: float, samples: int, repeats: int, limit: list[float], seed: int
+) -> dict[str, Any]:
+    """Repeated analyses of a broken symmetry."""
+    return broken.repeated(kind, strength, samples, repeats, truth=limit, seed=seed)
 
 
 def members(count: int, seed: int = 0) -> list[ensemble.Member]:

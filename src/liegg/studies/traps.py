@@ -11,8 +11,9 @@ from liegg.discovery.discover import discover
 from liegg.polarization import launcher
 from liegg.studies import ensemble
 from liegg.studies.error_rates.broken import broken
+from liegg.studies.error_rates.parallel import starmap
 from liegg.studies.error_rates.tally import Row
-from liegg.studies.error_rates.traps_catalog import cases, judge_all, tally, tally_by
+from liegg.studies.error_rates.traps_catalog import cases, judged, tally, tally_by
 from liegg.studies.error_rates.traps_judgement import VERDICTS, claims
 from liegg.studies.provenance import rounded
 
@@ -41,8 +42,9 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
         return {}
     seed, each, count, steps = (QUICK_SERIES, 1, 1, 4) if quick else (SERIES, None, 3, 100)
     keys = cases(seed, each=each)
-    rows = judge_all(
-        keys,
+    rows = starmap(
+        judged,
+        [(key,) for key in keys],
         processes=1 if quick else os.cpu_count() or 1,
         finished=lambda _: how.report("traps", 1, len(keys)),
     )

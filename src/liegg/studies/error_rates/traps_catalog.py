@@ -1,12 +1,9 @@
 """All families of traps, the cases of a series, and the verdicts on them."""
 
-import multiprocessing
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import torch
 
 from liegg.studies.error_rates.cases import Maker, Trap, seeded
 from liegg.studies.error_rates.tally import Row, upper_limit
@@ -102,33 +99,6 @@ def judged(key: Key) -> Row:
     except Exception as error:
         error.add_note(f"The case was {key}.")
         raise
-
-
-def judge_all(
-    keys: Sequence[Key], *, processes: int = 1, finished: Callable[[Row], object] = lambda _: None
-) -> list[Row]:
-    """Judge cases, in the order given.
-
-    Args:
-        keys: the cases.
-        processes: number of processes, each with one thread; 1 judges in this one.
-        finished: called with each row.
-    """
-
-    def counted(rows: Iterable[Row]) -> Iterator[Row]:
-        for row in rows:
-            finished(row)
-            yield row
-
-    if processes == 1:
-        return list(counted(map(judged, keys)))
-    # Started afresh: a copy of a process whose threads hold a lock may wait for it forever.
-    with multiprocessing.get_context("spawn").Pool(processes, _one_thread) as pool:
-        return list(counted(pool.imap(judged, keys, chunksize=4)))
-
-
-def _one_thread() -> None:
-    torch.set_num_threads(1)
 
 
 def tally(rows: Sequence[Row]) -> dict[str, Any]:
