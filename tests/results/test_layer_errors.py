@@ -104,6 +104,8 @@ def test_the_worst_layer_and_the_shares():
     assert found.explained  # (√0.2 + √0.03)² is more than 0.25
     assert not result(CONV, RELU, output=0.4).explained
     assert "does not change" in result(CONV, output=0.0).sentence
+    counted = replace(found, changed=0.125)
+    assert "changes 12 % of the predictions of Net, and its output by 25 %" in counted.sentence
     assert result(FREE, output=0.0).sentence.endswith("Net.")
     assert "no layer that was measured" in result(FREE).sentence
 

@@ -589,8 +589,8 @@ class Diagnosis(Enum):
     )
     MOTION_CHANGES_LARGEST = (
         Kind.REASON,
-        "{motion} {size} changes the output by {percent} of its spread, and which output is largest (the prediction, if they are "
-        "classes) for {share} of the samples ({low} to {high}); {random}",
+        "{motion} {size} changes {share} of the predictions ({low} to {high}), if the outputs are classes, and the output by {percent} "
+        "of its spread; {random}",
     )
     MOTION_CHANGES_PART = (
         Kind.REASON,
@@ -683,11 +683,13 @@ class Diagnosis(Enum):
     )
     MOTION_SMALLER_DEFECT = (
         Kind.REASON,
-        "{model} is clearly more {adjective} to {motion} than {other}: its defect is {ratio} times smaller",
+        "{model} is clearly more {adjective} to {motion} than {other} if the motion is small, each compared with its own average "
+        "motion (δ² {ratio} times smaller); larger motions were not compared",
     )
     MOTION_EQUAL_DEFECT = (
         Kind.REASON,
-        "neither is clearly more {adjective} to {motion}: the defect in {other} is {ratio} times that in {model}",
+        "neither is clearly more {adjective} to {motion} if the motion is small, each compared with its own average motion (δ² in "
+        "{other} is {ratio} times that in {model}); larger motions were not compared",
     )
 
     # discovery/compare: notes
@@ -704,6 +706,11 @@ class Diagnosis(Enum):
         Kind.NOTE,
         "nothing says whether the outputs of {values} are classes; they are compared as classes, because those of {classes} are "
         "(target='values' if they are not)",
+    )
+    SIZES_DIFFER = (
+        Kind.NOTE,
+        "{motions} {count:?was|were} tried at other sizes or angles in {first} than in {second}, so that only derivatives are compared; "
+        "ask both in the same way (about=)",
     )
     NO_INTERVALS = (Kind.NOTE, "{model} has no intervals")
     NO_INTERVALS_FOR_OTHERS = (

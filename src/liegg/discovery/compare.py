@@ -16,13 +16,19 @@ from liegg.actions import Action, MatrixAction
 from liegg.actions.settings import NAME_SETTINGS, without
 from liegg.algebra.subspace import principal_angles
 from liegg.decision.rank import evidence
-from liegg.discovery.about.pair import has_predictions, may_have_predictions, pair_answers
+from liegg.discovery.about.pair import (
+    has_predictions,
+    may_have_predictions,
+    pair_answers,
+    same_size,
+)
 from liegg.results.account import direction_error, words_of
 from liegg.results.comparison import SAME_SPAN, Comparison, Measured, PairedDefect, Side
 from liegg.results.group_comparison import GroupComparison, compare_groups
 from liegg.results.group_symmetries import GroupSymmetries
 from liegg.results.layer_comparison import LayerComparison
 from liegg.results.layers import LayerSymmetries
+from liegg.results.paired_answer import PairedAnswer
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.defects import squared_motion
 
@@ -146,6 +152,7 @@ def compare_results(
     elif not directions and (directions := _by_rank(a, b)):
         overall = directions[0]
         directions = [*directions, _nearest("a", names[0], a, b), _nearest("b", names[1], b, a)]
+    answers = pair_answers(a, b, about, names)
     return Comparison(
         a=_side(a),
         b=_side(b),
@@ -158,10 +165,24 @@ def compare_results(
         directions=tuple(directions),
         overall=overall,
         output_difference=_output_difference(a, b, vectors_a[:shared], vectors_b[:shared]),
-        notes=_notes(a, b, names),
+        notes=(*_notes(a, b, names), *_other_sizes(answers, names)),
         names=names,
-        answers=pair_answers(a, b, about, names),
+        answers=answers,
     )
+
+
+def _other_sizes(answers: Sequence[PairedAnswer], names: tuple[str, str]) -> tuple[Remark, ...]:
+    """That motions were not tried by the same sizes."""
+    motions = [
+        pair.name
+        for pair in answers
+        for one, other in [(pair.a.finite, pair.b.finite)]
+        if one is not None and other is not None and not same_size(one, other)
+    ]
+    if not motions:
+        return ()
+    values = {"motions": ", ".join(motions), "count": len(motions)}
+    return (Diagnosis.SIZES_DIFFER(**values, first=names[0], second=names[1]),)
 
 
 def _directions(

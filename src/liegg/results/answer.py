@@ -115,7 +115,7 @@ class FiniteChange:
     def size_in_words(self, size: float | None = None) -> str:
         """A size in words; by default the reported one."""
         if size is None and self.whole_turn:
-            return "by any angle"
+            return "by a random angle"
         size = float(self.sizes[-1]) if size is None else size
         if self.unit == "":
             return f"by {size:.2g} of the data's spread"
@@ -273,6 +273,7 @@ class Answer:
             random = f"random motions as large {change} {percentage(finite.random_amount)}"
         values = {"motion": self.name, "size": finite.size_in_words(), "random": random}
         if nothing:
+            values |= {"size": "by any angle"} if finite.whole_turn else {}
             if self.part:
                 return Diagnosis.MOTION_CHANGES_NOTHING_OF(**values, part=self.part)
             along = Diagnosis.MOTION_MOVES_ALONG

@@ -73,26 +73,30 @@ def _table(answers: Answers, width: int) -> list[str]:
 
 def _beside(answer: Answer) -> str:
     """What the share of samples is called whose largest output changes."""
-    return "predictions changed" if answer.part else "largest changed"
+    return "predictions changed" if answer.part else "predictions, if classes"
 
 
 def _size(finite: FiniteChange | None) -> str:
-    return "" if finite is None else finite.size_in_words().removeprefix("by ")
+    return "" if finite is None else short_size(finite.size_in_words())
+
+
+def short_size(words: str) -> str:
+    """A size in words, for a column.
+
+    >>> short_size("by a random angle"), short_size("by 3.5 pixels")
+    ('random angle', '3.5 pixels')
+    """
+    return words.removeprefix("by ").removeprefix("a ")
 
 
 def _radius(finite: FiniteChange | None) -> str:
     return "" if finite is None else finite.size_in_words(finite.radius).removeprefix("by ")
 
 
-def changed_cell(answer: Answer, *, otherwise: str = "") -> str:
-    """Predictions that change, with their interval, or the change of the output in multiples of its spread.
-
-    Args:
-        answer: the answer.
-        otherwise: what to write if nothing was moved.
-    """
+def changed_cell(answer: Answer) -> str:
+    """Predictions that change, with their interval, or the change of the output; empty if nothing was moved."""
     if answer.finite is None:
-        return otherwise
+        return ""
     share = answer.finite.share
     return answer.changed if share is None else percentage_with_ends(share)
 

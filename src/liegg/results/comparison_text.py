@@ -67,10 +67,10 @@ def _motions(comparison: Comparison, *, intervals: bool) -> list[Column]:
     ratios = [one.ratio for one in answers]
     return [
         Column("motion", [one.name for one in answers], words=True),
-        Column(first, [_changed(one.a, intervals=intervals) for one in answers]),
-        Column(second, [_changed(one.b, intervals=intervals) for one in answers]),
+        Column(first, [compared_cell(one, one.a, intervals=intervals) for one in answers]),
+        Column(second, [compared_cell(one, one.b, intervals=intervals) for one in answers]),
         Column(largest_head(answers), [largest_pair(one) for one in answers], spare=1),
-        Column("clearly less", [comparison.named(one.smaller) or "neither" for one in answers]),
+        Column("clearly less", [one.smaller_in_words for one in answers]),
         Column(
             f"δ² in {second} over {first}",
             [with_interval(one.value, one.low, one.high) for one in ratios],
@@ -81,7 +81,8 @@ def _motions(comparison: Comparison, *, intervals: bool) -> list[Column]:
 
 def largest_head(answers: Sequence[PairedAnswer]) -> str:
     """What `largest_pair` is called."""
-    return "predictions changed" if any(one.a.part for one in answers) else "largest output changed"
+    part = any(one.a.part for one in answers)
+    return "predictions changed" if part else "predictions, if classes"
 
 
 def largest_pair(answer: PairedAnswer) -> str:
@@ -91,12 +92,12 @@ def largest_pair(answer: PairedAnswer) -> str:
     return ", ".join(known) if len(known) == len(shares) else ""
 
 
-def _changed(answer: Answer, *, intervals: bool) -> str:
-    """What a motion changes; its defect if nothing was moved."""
-    if answer.finite is not None and not intervals:
-        return answer.changed
-    defect = with_interval(answer.defect, math.nan, math.nan)
-    return changed_cell(answer, otherwise=f"δ² {defect}" if defect else "")
+def compared_cell(pair: PairedAnswer, answer: Answer, *, intervals: bool = True) -> str:
+    """What a motion changes in one of two models; its defect if it was not moved by the same size in both."""
+    if pair.measure in ("predictions", "output") or math.isnan(answer.defect):
+        return changed_cell(answer) if intervals else answer.changed
+    defect = "0" if answer.grade == "exact" else with_interval(answer.defect, math.nan, math.nan)
+    return f"δ² {defect}"
 
 
 def _side(side: Side) -> str:

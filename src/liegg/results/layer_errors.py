@@ -131,6 +131,7 @@ class LayerErrors(LayerSequence[LayerError]):
         floor: error that rounding alone may cause.
         layers: one record per layer, also available as `result["conv1"]` and `result[0]`.
         notes: layers that could not be measured, and why.
+        changed: share of the predictions that the motion changes; NaN without classes.
     """
 
     motion: str
@@ -143,6 +144,7 @@ class LayerErrors(LayerSequence[LayerError]):
     floor: float
     layers: tuple[LayerError, ...]
     notes: tuple[Remark, ...] = ()
+    changed: float = math.nan
 
     @property
     def single(self) -> tuple[LayerError, ...]:
@@ -190,7 +192,11 @@ class LayerErrors(LayerSequence[LayerError]):
         if self.output <= self.floor:
             more = "; errors of its layers do not reach it" if worst else ""
             return f"{what} does not change the output of {self.model}{more}."
-        change = f"{what} changes the output of {self.model} by {percentage(self.output)} of its variance"
+        of_variance = f"{percentage(self.output)} of its variance"
+        change = f"{what} changes the output of {self.model} by {of_variance}"
+        if math.isfinite(self.changed):
+            predictions = f"{percentage(self.changed)} of the predictions of {self.model}"
+            change = f"{what} changes {predictions}, and its output by {of_variance}"
         if not worst:
             return f"{change}; no layer that was measured adds to it, so other operations do."
         first = worst[0]
@@ -211,7 +217,17 @@ class LayerErrors(LayerSequence[LayerError]):
 
     def to_dict(self) -> dict[str, Any]:
         """The complete result, as JSON values; NaN becomes null."""
-        plain = ("motion", "size", "unit", "model", "samples", "output", "floor", "explained")
+        plain = (
+            "motion",
+            "size",
+            "unit",
+            "model",
+            "samples",
+            "output",
+            "changed",
+            "floor",
+            "explained",
+        )
         return json_values(
             {name: getattr(self, name) for name in plain}
             | {

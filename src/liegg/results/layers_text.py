@@ -7,7 +7,7 @@ from liegg._utils.diagnoses import Remark, plural
 from liegg.results.layer_account import sentences
 from liegg.results.layers import LayerDirection, LayerResult, LayerSymmetries, smallest_defect
 from liegg.results.symmetries import Symmetries
-from liegg.results.tables import Column, decimal, framed, table_width
+from liegg.results.tables import Column, decimal, digits_of_ends, framed, table_width
 from liegg.spectrum.spectrum import symmetry_variance
 
 
@@ -88,9 +88,13 @@ def defect_cell(value: float, low: float, high: float) -> str:
 
     >>> defect_cell(0.2712, 0.2509, 0.3104), defect_cell(0.0, math.nan, math.nan)
     ('0.271 (0.25–0.31)', '0')
+    >>> defect_cell(1.02, 0.998, 1.04)
+    '1.02 (0.998–1.04)'
     """
-    ends = "" if math.isnan(low) else f" ({decimal(low, 2)}–{decimal(high, 2)})"
-    return f"{decimal(value)}{ends}" if not math.isnan(value) else "–"
+    if math.isnan(value) or math.isnan(low):
+        return decimal(value)
+    digits = digits_of_ends(low, high)
+    return f"{decimal(value)} ({decimal(low, digits)}–{decimal(high, digits)})"
 
 
 def output_cell(layer: LayerResult) -> str:

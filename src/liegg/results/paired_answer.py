@@ -55,6 +55,13 @@ class PairedAnswer:
         return "a" if self.difference.high < 0 else "b" if self.difference.low > 0 else ""
 
     @property
+    def smaller_in_words(self) -> str:
+        """The model that clearly changes less, `"neither"` if none does; "(δ²)" if derivatives alone say so."""
+        if not self.smaller:
+            return "neither"
+        return self.names[self.smaller == "b"] + " (δ²)" * (self.measure == "defect")
+
+    @property
     def remark(self) -> Remark:
         """Which model changes less, and by how much."""
         one, other = (self.b, self.a) if self.smaller == "b" else (self.a, self.b)
@@ -69,7 +76,7 @@ class PairedAnswer:
         else:
             values |= {"one": self._told(one), "samples": self._samples()}
             values |= {"instead": self._instead(other)}
-            values |= {"size": self._size(), "points": self._points()}
+            values |= {"size": self.size_in_words(), "points": self._points()}
             clear, open_ = Diagnosis.MOTION_CHANGES_LESS, Diagnosis.MOTION_CHANGES_ALIKE
         return (clear if self.smaller else open_)(**values)
 
@@ -100,8 +107,8 @@ class PairedAnswer:
             return f"changes {output}"
         if answer.part:
             return f"changes {output}, and {percentage(share)} of its predictions,"
-        samples = f"which output is largest for {percentage(share)} of the samples"
-        first, second = (samples, output) if self.largest_first else (output, samples)
+        predictions = f"{percentage(share)} of its predictions, if its outputs are classes"
+        first, second = (predictions, output) if self.largest_first else (output, predictions)
         return f"changes {first}, and {second},"
 
     def _instead(self, answer: Answer) -> str:
@@ -110,8 +117,10 @@ class PairedAnswer:
         numbers = [answer.changed, *([] if share is None else [percentage(share)])]
         return " and ".join(numbers[::-1] if self.largest_first else numbers)
 
-    def _size(self) -> str:
-        return "" if self.a.finite is None else self.a.finite.size_in_words()
+    def size_in_words(self) -> str:
+        """The size of the motion in both models; empty if it was not the same."""
+        is_finite = self.measure in ("predictions", "output")
+        return self.a.finite.size_in_words() if self.a.finite is not None and is_finite else ""
 
     def _samples(self) -> str:
         counts = [

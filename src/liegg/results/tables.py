@@ -18,6 +18,9 @@ NARROWEST_TABLE, WIDEST_TABLE = 60, 200
 TABLE_LINES = 38
 """Lines of a table; rows in the middle are left out, and the table says so."""
 
+NARROW_INTERVAL = 1.05
+"""Ratio of the ends of an interval below which they need three digits."""
+
 SHORTEST_WORDS = 6
 """Columns below which words are left out instead of cut."""
 
@@ -53,14 +56,20 @@ def decimal(value: float, digits: int = 3, *, floor: float = 0.0) -> str:
 
 
 def interval(low: float, high: float) -> str:
-    """An interval with two digits; empty if there is none.
+    """An interval with two digits, or three if its ends are alike; empty if there is none.
 
-    >>> interval(0.0123, 0.0456), interval(math.nan, math.nan)
-    ('0.012 – 0.046', '')
+    >>> interval(0.0123, 0.0456), interval(1.0, 1.04), interval(math.nan, math.nan)
+    ('0.012 – 0.046', '1 – 1.04', '')
     """
     if not (math.isfinite(low) and low < high):
         return ""
-    return f"{decimal(low, 2)} – {decimal(high, 2)}"
+    digits = digits_of_ends(low, high)
+    return f"{decimal(low, digits)} – {decimal(high, digits)}"
+
+
+def digits_of_ends(low: float, high: float) -> int:
+    """Digits that tell the ends of an interval apart: two, or three."""
+    return 3 if high < NARROW_INTERVAL * low or f"{low:.2g}" == f"{high:.2g}" else 2
 
 
 def with_interval(value: float, low: float, high: float) -> str:
@@ -68,10 +77,13 @@ def with_interval(value: float, low: float, high: float) -> str:
 
     >>> with_interval(0.61, 0.54, 0.71), with_interval(123.0, math.nan, math.nan)
     ('0.61 (0.54 to 0.71)', '120')
+    >>> with_interval(1.02, 1.0, 1.04)
+    '1.02 (1 to 1.04)'
     """
     if not math.isfinite(value):
         return ""
-    value, low, high = (float(f"{one:.2g}") for one in (value, low, high))
+    digits = digits_of_ends(low, high) if math.isfinite(low) else 2
+    value, low, high = (float(f"{one:.{digits}g}") for one in (value, low, high))
     return f"{value:g} ({low:g} to {high:g})" if math.isfinite(low) else f"{value:g}"
 
 

@@ -90,15 +90,18 @@ def test_evaluations_are_counted():
 
 
 def test_a_standard_answer_can_be_compared_with_one_that_was_asked():
-    """Only the reported size has to agree, not how often samples were moved on the way."""
+    """Only the reported size has to agree, not how often samples were moved on the way; a mean over a turn has none, but angles."""
     x = images(3000)
     standard = liegg.discover(network(), x, ACTION, target="classes", controls="none")
     asked = liegg.discover(
-        network(), x, ACTION, about="rotation", target="classes", controls="none"
+        network(), x, ACTION, about=["rotation", "shift"], target="classes", controls="none"
     )
-    (pair,) = liegg.compare(standard, asked).answers
-    assert pair.measure == "predictions"
-    assert not pair.smaller
+    found = liegg.compare(standard, asked)
+    turn, shift = found.answers
+    assert (turn.measure, shift.measure) == ("", "predictions")  # derivatives have no intervals here
+    assert turn.smaller == shift.smaller == ""
+    assert turn.remark.diagnosis is Diagnosis.MOTION_NOT_COMPARED
+    assert Diagnosis.SIZES_DIFFER(motions="rotation", count=1, first="a", second="b") in found.notes
 
 
 def test_samples_of_a_loader_come_from_all_of_its_data():

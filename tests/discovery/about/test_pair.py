@@ -11,6 +11,7 @@ import liegg
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg.results.answers import Answers
+from liegg.results.comparison_text import compared_cell
 
 
 def points(n=300, seed=0):
@@ -83,9 +84,9 @@ def test_outputs_that_may_be_classes_are_compared_with_classes_as_such():
     assert Diagnosis.TASK_ASSUMED(classes="classes", values="open") in found.notes
     (both,) = liegg.compare(open_, open_, names=("one", "other")).answers
     assert both.measure == "output"
-    assert "which output is largest for 0 %" in both.sentence
+    assert "0 % of its predictions, if its outputs are classes" in both.sentence
     assert both.largest_first
-    assert "largest output changed" in str(liegg.compare(open_, open_, names=("one", "other")))
+    assert "predictions, if classes" in str(liegg.compare(open_, open_, names=("one", "other")))
 
 
 def test_a_part_of_the_output_is_answered_before_predictions():
@@ -142,9 +143,30 @@ def test_motions_outside_the_candidates_have_a_ratio_of_defects():
         for sym in (one, other)
     ]
     (pair,) = liegg.compare(*derived).answers
-    assert (pair.measure, pair.smaller) == ("defect", "a")
+    assert (pair.measure, pair.smaller, pair.smaller_in_words) == ("defect", "a", "a (δ²)")
+    assert "larger motions were not compared" in pair.sentence
+    (pair,) = liegg.compare(one, derived[1]).answers
+    assert compared_cell(pair, pair.a).startswith(
+        "δ²"
+    )  # not the change of one beside the δ² of the other
+    assert pair.size_in_words() == ""
     (same,) = liegg.compare(one, one).answers
     assert same.smaller == ""
+
+
+def test_means_over_other_angles_are_not_compared():
+    """A model changes more at some angles than at others, and is not less invariant than itself for that."""
+    x = points()
+    sym = asked(side, x)
+    (answer,) = sym.answers
+    elsewhere = replace(answer.finite, sizes=answer.finite.sizes + 5, each_changed=torch.ones(256))
+    other = replace(sym, answers=Answers([replace(answer, finite=elsewhere)]))
+    found = liegg.compare(sym, other)
+    assert [pair.measure for pair in found.answers] == ["defect"]
+    assert found.answers[0].smaller == ""
+    note = Diagnosis.SIZES_DIFFER(motions="rotation", count=1, first="a", second="b")
+    assert note in found.notes
+    assert note not in liegg.compare(sym, sym).notes
 
 
 def test_other_samples_are_not_paired():

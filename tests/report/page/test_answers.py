@@ -30,7 +30,7 @@ def test_the_table_of_predictions(classified):
     shown, finite = shown_of(classified), classified.answers[0].finite
     (row,) = shown["rows"]
     assert (shown["quantity"], shown["samples"], shown["level"]) == ("predictions", 60, "95")
-    assert (row["name"], row["size"], row["kind"]) == ("turn", "any angle", "other")
+    assert (row["name"], row["size"], row["kind"]) == ("turn", "random angle", "other")
     assert row["changed"] == percentage(finite.share.value)
     assert row["random"] == percentage(finite.random_share)
     assert re.findall(r"[\d.]+", row["interval"]) == [

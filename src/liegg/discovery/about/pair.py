@@ -53,7 +53,7 @@ def _pair(
     difference, paired = UNKNOWN_SHARE, False
     one, other = _in_one_unit(one, other)
     mine, theirs = one.finite, other.finite
-    if mine is not None and theirs is not None and _same_size(mine, theirs):
+    if mine is not None and theirs is not None and same_size(mine, theirs):
         paired = mine.samples == theirs.samples
         level = a.decision.thresholds.level
         each = (mine.each_change, theirs.each_change)
@@ -111,10 +111,10 @@ def _of_the_output(answer: Answer) -> Answer:
     return replace(answer, finite=replace(answer.finite, share=None, random_share=None, **none))
 
 
-def _same_size(one: FiniteChange, other: FiniteChange) -> bool:
-    """Whether two answers are about motions of the same reported size."""
+def same_size(one: FiniteChange, other: FiniteChange) -> bool:
+    """Whether two answers are about motions of the same reported size; means over a turn are if they are over the same angles."""
     if one.whole_turn or other.whole_turn:
-        return one.whole_turn and other.whole_turn
+        return one.whole_turn == other.whole_turn and torch.equal(one.sizes, other.sizes)
     return one.unit == other.unit and math.isclose(one.sizes[-1], other.sizes[-1], rel_tol=1e-3)
 
 

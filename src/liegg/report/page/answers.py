@@ -10,7 +10,7 @@ from liegg._utils.text import percent_digits, percentage
 from liegg.report.numbers import number, with_interval
 from liegg.report.page import charts
 from liegg.results.answer import HOLDS, Answer, FiniteChange
-from liegg.results.answers import Answers, largest_cell
+from liegg.results.answers import Answers, largest_cell, short_size
 
 BAR_WIDTH, BAR_EDGE = 200.0, 6.0
 """Width of a bar of the table, and its margin on either side."""
@@ -76,7 +76,7 @@ def answers_of(answers: Answers) -> dict[str, Any] | None:
 
 def _beside(answers: Answers) -> str:
     """Heading of the share of samples whose largest output changes."""
-    return "predictions changed" if answers[0].part else "largest output changed"
+    return "predictions changed" if answers[0].part else "predictions changed, if classes"
 
 
 def _told(answer: Answer, quantity: str) -> Told | None:
@@ -118,7 +118,7 @@ def _row(answer: Answer, told: Told | None, top: float) -> dict[str, Any]:
     finite = answer.finite
     row: dict[str, Any] = {
         "name": answer.name,
-        "size": "" if finite is None else finite.size_in_words().removeprefix("by "),
+        "size": "" if finite is None else short_size(finite.size_in_words()),
         "kind": _kind(answer),
         "verdict": ", ".join(filter(None, (answer.verdict, answer.trained))),
         "changed": "not measured",

@@ -20,9 +20,8 @@ from liegg.report.page.layers import (
     layer_panels,
 )
 from liegg.report.page.render import rendered
-from liegg.results.answers import changed_cell
 from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
-from liegg.results.comparison_text import largest_head, largest_pair
+from liegg.results.comparison_text import compared_cell, largest_head, largest_pair
 from liegg.results.layer_account import in_sentences
 from liegg.results.layer_comparison import LayerComparison, LayerPair
 from liegg.results.layers import LayerSymmetries, smallest_defect
@@ -33,6 +32,9 @@ STRIP_WIDTH, STRIP_MARGIN = 260.0, 16.0
 
 STRIP_DECADES = 8
 """Of their axis; smaller values are drawn at its left edge."""
+
+UNNAMED = ("a", "b")
+"""What `liegg.compare` calls two models whose names are not given."""
 
 MODEL_GLOSSARY = (
     (
@@ -101,7 +103,9 @@ def comparison_html(comparison: Comparison, *, title: str | None = None) -> str:
     axis = _strip_axis(pairs)
     angles = [angle(value) for value in comparison.angles.tolist()]
     values = {
-        "title": _title(comparison.a.model, comparison.b.model) if title is None else title,
+        "title": _title((comparison.a.model, comparison.b.model), comparison.names)
+        if title is None
+        else title,
         "sentences": [
             *(answer.sentence for answer in comparison.answers[:1]),
             f"{'; '.join(comparison.remarks)}.",
@@ -135,7 +139,9 @@ def layer_comparison_html(comparison: LayerComparison, *, title: str | None = No
     """The page of `write_layer_comparison` as text."""
     a, b = comparison.a, comparison.b
     values = {
-        "title": _title(a.model, b.model, "Layers of ") if title is None else title,
+        "title": _title((a.model, b.model), comparison.names, "Layers of ")
+        if title is None
+        else title,
         "sentences": in_sentences(comparison.remarks),
         "positive": any(pair.shared for pair in comparison.pairs),
         "facts": [
@@ -158,8 +164,10 @@ def layer_comparison_html(comparison: LayerComparison, *, title: str | None = No
     return rendered("layers.html.jinja", values)
 
 
-def _title(a: str, b: str, prefix: str = "") -> str:
-    return f"{prefix}{a} and {b}" if a != b else f"{prefix}{a}, two results"
+def _title(models: tuple[str, str], names: tuple[str, str], prefix: str = "") -> str:
+    """The models, or where they are called alike what the caller named them."""
+    a, b = names if models[0] == models[1] else models
+    return f"{prefix}{models[0]}, two results" if (a, b) == UNNAMED else f"{prefix}{a} and {b}"
 
 
 def _side(side: Side) -> str:
@@ -209,10 +217,10 @@ def _answer(comparison: Comparison, pair: PairedAnswer) -> dict[str, str]:
     ratio = pair.ratio
     return {
         "motion": pair.name,
-        "size": "" if pair.a.finite is None else pair.a.finite.size_in_words(),
-        "a": changed_cell(pair.a) or number(pair.a.defect),
-        "b": changed_cell(pair.b) or number(pair.b.defect),
-        "clearly": comparison.named(pair.smaller) or "neither",
+        "size": pair.size_in_words(),
+        "a": compared_cell(pair, pair.a),
+        "b": compared_cell(pair, pair.b),
+        "clearly": pair.smaller_in_words,
         "ratio": with_interval(ratio.value, ratio.low, ratio.high),
         "largest": largest_pair(pair),
     }

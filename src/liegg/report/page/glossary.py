@@ -19,7 +19,8 @@ GLOSSARY_TERMS = {
     "bootstrap, blocks": "How intervals are made: the samples are assigned to blocks, and the analysis is repeated on blocks drawn "
     "again and again.",
     "rank test, p": "How often chance alone would do as well, for example a re-initialised model; small values are clear.",
-    "candidate": "A motion among which symmetries were searched. All mixtures of candidates are candidates too.",
+    "candidate": "A motion among which symmetries were searched. All mixtures of candidates are candidates too. In brackets are "
+    "settings: of images, derivative and border say how they are computed between and beyond their pixels.",
     "direction": "A mixture of the candidates. The analysis sorts directions from the most to the least invariant.",
     "generator": "The velocity of a motion at its start: how fast, and where to, each point begins to move. It is a matrix A.",
     "vector field, ∂": "The same as a formula: x ∂y says that a point moves along y, as fast as its x is large.",
@@ -37,7 +38,8 @@ GLOSSARY_TERMS = {
     "shear, squeeze, elliptic rotation": "A shear slides layers along each other, as cards in a deck. A squeeze stretches along "
     "one axis and shrinks along another. An elliptic rotation moves points along ellipses instead of circles.",
     "levels": "Groups of directions with similar defects, where symmetries hold more and less well.",
-    "undecided": "The samples do not tell: there are too few, or the model's numbers are too coarse.",
+    "undecided": "The samples do not tell: there are too few, the model's numbers are too coarse, or a motion was not tried on "
+    "samples.",
     "noise, rounding, floor": "Differences that come from the computer's arithmetic. A defect below the floor cannot be told "
     "from 0.",
     "trivial": "A direction that does not move the samples, so that nothing can be learned about it.",

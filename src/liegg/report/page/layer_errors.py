@@ -28,7 +28,8 @@ ERROR_GLOSSARY = (
     ),
     (
         "predictions changed",
-        "share of the samples for which the network predicts another class because of this layer's error alone.",
+        "share of the samples for which the network predicts another class after the motion; in the table, because of the error "
+        "of this layer alone.",
     ),
     (
         "error that a layer adds",
@@ -104,6 +105,8 @@ def layer_errors_html(result: LayerErrors, *, title: str | None = None) -> str:
     if classes:
         heads.insert(4, "predictions changed")
     largest = list(result.by_cause().items())[:2]
+    changed = [("predictions changed", percentage(result.changed))]
+    changed = [] if math.isnan(result.changed) else changed
     first, *rest = result.sentence.split("; ", 1)
     values = {
         "title": title or f"{result.motion.capitalize()} in the layers of {result.model}",
@@ -112,6 +115,7 @@ def layer_errors_html(result: LayerErrors, *, title: str | None = None) -> str:
         "facts": [
             ("layers", str(len(result))),
             ("samples", str(result.samples)),
+            *changed,
             ("change of the output", percentage(result.output)),
             *((f"share of {cause}", percentage(share)) for cause, share in largest),
         ],

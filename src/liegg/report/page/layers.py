@@ -27,7 +27,8 @@ DEFECT_WORDS = (
 CANDIDATE_WORDS = (
     "candidates, directions",
     "the motions among which symmetries were searched: those named, and all mixtures of them. A direction is one such mixture; an "
-    "average direction stands for all of them.",
+    "average direction stands for all of them. In brackets are settings: derivative and border say how images are computed between "
+    "and beyond their pixels.",
 )
 
 INTERVAL_WORDS = (

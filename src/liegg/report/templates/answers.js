@@ -50,7 +50,7 @@ const lieggAnswers = (() => {
         item.classList.toggle("changed", changed);
       });
       const known = rows.some((row) => row !== null);
-      if (known) note.textContent = `Labels: ${motion.largest ? "the largest output, counted from 0, which is the prediction if outputs are classes" : "what the model predicts"}; before → after where it changes. The motion was tried at the sizes with a dot in the curve; shown is the nearest, ${sizeText(motion, motion.places[nearest])}.`;
+      if (known) note.textContent = `Labels: ${motion.largest ? "the largest output, counted from 0, which is the prediction if the outputs are classes" : "what the model predicts"}; before → after where it changes. The motion was tried at the sizes with a dot in the curve; shown is the nearest, ${sizeText(motion, motion.places[nearest])}.`;
       else if (motion.predictions) note.textContent = "The predictions for these samples were not stored. The page has labels for the first samples of the data: samples=data[:8].";
       else note.textContent = "";
       if (motion.note) note.textContent += ` ${motion.note}`;

@@ -393,3 +393,18 @@ def test_threads_wait_for_each_other():
     for thread in threads:
         thread.join()
     assert answers == pytest.approx([answers[0]] * 3)
+
+
+def test_the_predictions_that_the_motion_changes():
+    """A quarter turn takes pixels to pixels, so that torch can make it; without classes nothing is counted."""
+    torch.manual_seed(0)
+    x = images(count=40)
+    model = nn.Sequential(conv(padding=1), nn.Tanh(), nn.Flatten(), nn.Linear(432, 4).double())
+    turned = x.rot90(1, (2, 3))
+    changed = (model(turned).argmax(1) != model(x).argmax(1)).double().mean()
+    assert 0 < changed < 1
+    found = liegg.layer_errors(model, x, AFFINE, "rotation", size=90, target="classes")
+    assert found.changed == pytest.approx(float(changed))
+    assert found.sentence.startswith(f"Rotation by 90° changes {100 * changed:.0f} % of the pred")
+    values = liegg.layer_errors(model, x, AFFINE, "rotation", size=90, target="values")
+    assert math.isnan(values.changed)

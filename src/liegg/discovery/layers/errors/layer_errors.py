@@ -134,7 +134,9 @@ def layer_errors(
             if effects:
                 y, read = _read(network, x, request)
                 subject, task_note = subject._replace(y=y, classes=read.classes), read.note
-            output, found, notes = _measured(subject, moves, selection, action, progress=progress)
+            (output, changed), found, notes = _measured(
+                subject, moves, selection, action, progress=progress
+            )
     return LayerErrors(
         motion=name,
         size=length,
@@ -143,6 +145,7 @@ def layer_errors(
         action=action,
         samples=len(x),
         output=output,
+        changed=changed,
         layers=found,
         floor=subject.floor,
         notes=(*function.notes, *notes, *filter(None, [task_note])),
@@ -203,8 +206,8 @@ def _measured(
     action: Action,
     *,
     progress: Callable[[int, int], object] | None,
-) -> tuple[float, tuple[LayerError, ...], tuple[Remark, ...]]:
-    """Error of the output, errors of the layers, and notes."""
+) -> tuple[tuple[float, float], tuple[LayerError, ...], tuple[Remark, ...]]:
+    """Error of the output and predictions changed, errors of the layers, and notes."""
     network, x = subject.network, subject.x
     calls, _ = trace(network, x, lambda call, module: selection.pick(call, module, network))
     chosen, notes = select_layers(calls, selection, network)
@@ -235,9 +238,10 @@ def _measured(
         if progress is not None:
             progress(1, len(parts))
     output = sum(one.output for one in runs) / len(runs)
+    changed = sum(one.changed for one in runs) / len(runs) if subject.classes else math.nan
     border = [layer.name for layer in layers if layer.pads and math.isnan(layer.interior)]
     small = (Diagnosis.LAYERS_ALL_BORDER(layers=", ".join(border)),) if border else ()
-    return output, tuple(layers), (*notes, *left_out.values(), *small)
+    return (output, changed), tuple(layers), (*notes, *left_out.values(), *small)
 
 
 def _read(

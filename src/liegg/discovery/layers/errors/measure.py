@@ -71,12 +71,14 @@ class Measured(NamedTuple):
         parts: the layers that could be measured, by name.
         errors: their errors, by name.
         output: total error of the output of the network.
+        changed: share of the samples whose largest output becomes another one.
         notes: layers that could not be measured, and why.
     """
 
     parts: dict[str, Part]
     errors: dict[str, Local]
     output: float
+    changed: float
     notes: dict[str, Remark]
 
 
@@ -137,7 +139,9 @@ def measure(
             f"the output of {network.name} is the same for all samples, so that its error has no "
             "scale. Pass different samples."
         )
-    return Measured(parts, errors, output, notes)
+    largest = y.flatten(1).argmax(1)
+    changed = float((largest[n:] != largest[:n]).double().mean())
+    return Measured(parts, errors, output, changed, notes)
 
 
 def run(network: Network, x: Float[Tensor, "b ..."]) -> Tensor:
