@@ -1,6 +1,7 @@
 """ANI-1ccx, a potential of eight networks with its published weights: its energy has E(3) and permutes like atoms, its forces turn.
 
-Runs in an environment of its own (`make peer-ani`), because the weights are in torchani 2.0 only. Stores results/ani.json.
+Runs in an environment of its own (`make peer-ani`), because the weights are in torchani 2.0 only. Stores results/ani.json, and runs
+its part of docs/howto-packages.md.
 """
 
 import argparse
@@ -10,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import shown
 import torch
 from torch import Tensor, nn
 
@@ -219,3 +221,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+    shown.check("ani")

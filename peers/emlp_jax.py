@@ -3,7 +3,7 @@
 It has the weights of the network in torch. The two are not the same function, because emlp draws the terms of its bilinear layers
 for each network; both are O(5)-invariant by construction.
 
-Runs in the environment of `make peer-emlp`. Stores results/o5-emlp-jax.json.
+Runs in the environment of `make peer-emlp`. Stores results/o5-emlp-jax.json, and runs its part of docs/howto-packages.md.
 """
 
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import emlp_o5  # first: it switches jax to float64 before emlp is imported
 import jax
 import numpy as np
+import shown
 import torch
 from emlp.groups import O
 from emlp.nn import objax
@@ -52,3 +53,4 @@ def described(bridged: nn.Module, inputs: Tensor) -> dict[str, Any]:
 
 if __name__ == "__main__":
     emlp_o5.run("o5-emlp-jax", described)
+    shown.check("emlp")

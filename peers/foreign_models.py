@@ -1,6 +1,6 @@
 """Models that are not PyTorch: scikit-learn, ONNX and the same in torch, trained on an O(5)-invariant function.
 
-Runs in an environment of its own (`make peer-foreign`). Stores results/foreign.json.
+Runs in an environment of its own (`make peer-foreign`). Stores results/foreign.json, and runs its part of docs/howto-packages.md.
 """
 
 import argparse
@@ -14,6 +14,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import onnx
+import shown
 import torch
 from onnx import TensorProto, helper, numpy_helper
 from sklearn.ensemble import RandomForestRegressor
@@ -203,3 +204,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+    shown.check("foreign")

@@ -3,6 +3,9 @@
 The blocks of a page run in order, in one process per page. A Python block may be followed by a text
 block with its output. `python tests/pages.py --write` runs the pages and rewrites these text blocks
 and the images that the pages save; `python tests/pages.py docs/tutorial.md` only checks them.
+
+The blocks of a page after `<!-- part: name -->`, up to the next such line, may need packages of their own. They are not run
+with the page, but by `python tests/pages.py PAGE --part name` in an environment that has these.
 """
 
 import argparse
@@ -50,6 +53,7 @@ PAIR = re.compile(
     r"^```python\n(?P<code>.*?)^```$(?:\s*^```text\n(?P<shown>.*?)^```$)?",
     flags=re.DOTALL | re.MULTILINE,
 )
+PART = re.compile(r"^<!-- part: (\w+) -->$", flags=re.MULTILINE)
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 IMAGE = re.compile(r"\]\(images/([\w-]+\.png)\)")
 
@@ -82,29 +86,37 @@ class Block:
     shown: str | None
 
 
-def blocks(text: str) -> list[Block]:
-    """Python blocks of a page, each with the text block that follows it."""
+def matches(text: str, part: str = "") -> list[re.Match[str]]:
+    """The Python blocks of a part of a page, each with the text block that follows it; without a name, those before any part."""
+    marks = [(match.start(), match[1]) for match in PART.finditer(text)]
+    of_block = lambda match: next((n for at, n in reversed(marks) if at < match.start()), "")  # noqa: E731
+    return [match for match in PAIR.finditer(text) if of_block(match) == part]
+
+
+def blocks(text: str, part: str = "") -> list[Block]:
+    """Python blocks of a part of a page, each with the text block that follows it."""
     return [
         Block(text[: match.start("code")].count("\n"), match["code"], match["shown"])
-        for match in PAIR.finditer(text)
+        for match in matches(text, part)
     ]
 
 
-def run(page: str, folder: Path) -> list[str]:
+def run(page: str, folder: Path, part: str = "") -> list[str]:
     """Run the blocks of a page in their own process, warnings as errors; return their outputs.
 
     Args:
         page: path relative to the repository.
         folder: working folder of the code.
+        part: which part of the page; other packages may warn there.
 
     Raises:
         AssertionError: a block failed; the message is its traceback, with the lines of the page.
     """
     text = (ROOT / page).read_text(encoding="utf-8")
-    code = json.dumps([(block.line, block.code) for block in blocks(text)])
+    code = json.dumps([(block.line, block.code) for block in blocks(text, part)])
     # One thread: small models are not faster with more, and much slower on shared cores.
     process = subprocess.run(
-        [sys.executable, "-W", "error", "-c", DRIVER, page],
+        [sys.executable, "-W", "ignore" if part else "error", "-c", DRIVER, page],
         input=code,
         capture_output=True,
         encoding="utf-8",
@@ -142,10 +154,10 @@ def difference(shown: str, printed: str) -> str:
     return ""
 
 
-def check(page: str, printed: list[str]) -> None:
-    """Fail unless every text block of a page shows the output of the block before it."""
+def check(page: str, printed: list[str], part: str = "") -> None:
+    """Fail unless every text block of a page, or of a part of it, shows the output of the block before it."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    for block, output in zip(blocks(text), printed, strict=True):
+    for block, output in zip(blocks(text, part), printed, strict=True):
         if block.shown is not None and (reason := difference(block.shown, output)):
             raise AssertionError(
                 f"{page}, after line {block.line}: {reason}. "
@@ -153,16 +165,16 @@ def check(page: str, printed: list[str]) -> None:
             )
 
 
-def rewritten(text: str, printed: list[str]) -> str:
-    """The page with every text block replaced by the output; added where a block prints."""
-    outputs = iter(printed)
-
-    def replacement(match: re.Match[str]) -> str:
-        output = "\n".join(line.rstrip() for line in next(outputs).splitlines())
+def rewritten(text: str, printed: list[str], part: str = "") -> str:
+    """The page with every text block of a part replaced by the output; added where a block prints."""
+    pieces, last = [], 0
+    for match, said in zip(matches(text, part), printed, strict=True):
+        output = "\n".join(line.rstrip() for line in said.splitlines())
         code = f"```python\n{match['code']}```"
-        return f"{code}\n\n```text\n{output}\n```" if output else code
-
-    return PAIR.sub(replacement, text)
+        pieces += [text[last : match.start()], code]
+        pieces += [f"\n\n```text\n{output}\n```"] if output else []
+        last = match.end()
+    return "".join([*pieces, text[last:]])
 
 
 def images(page: str) -> list[str]:
@@ -182,21 +194,23 @@ def main() -> None:
     parser.add_argument(
         "--write", action="store_true", help="rewrite the text blocks and the images"
     )
+    parser.add_argument("--part", default="", help="the part of the page to run, such as peers")
     arguments = parser.parse_args()
     for page in arguments.pages:
         with tempfile.TemporaryDirectory() as folder:
             start = time.perf_counter()
-            printed = run(page, Path(folder))
+            printed = run(page, Path(folder), arguments.part)
             if arguments.write:
                 path = ROOT / page
                 path.write_text(
-                    rewritten(path.read_text(encoding="utf-8"), printed), encoding="utf-8"
+                    rewritten(path.read_text(encoding="utf-8"), printed, arguments.part),
+                    encoding="utf-8",
                 )
                 for name in images(page):
                     target = ROOT / "docs" / "images" / name
                     target.write_bytes((Path(folder) / name).read_bytes())
             else:
-                check(page, printed)
+                check(page, printed, arguments.part)
             print(f"{page}: {time.perf_counter() - start:.1f} s")
 
 

@@ -53,6 +53,10 @@ class ModelError(LieggError, ValueError):
     """The model is not a deterministic, differentiable function of one sample."""
 
 
+class VaryingValueError(ModelError, AttributeError):
+    """The model uses a value beside the tensors that differs between samples."""
+
+
 class RandomModelError(ModelError):
     """Two calls on the same input differ."""
 

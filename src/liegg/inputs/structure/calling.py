@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from liegg._utils.errors import LieggError, ModelError, one_line
+from liegg._utils.errors import LieggError, ModelError, VaryingValueError, one_line
 from liegg._utils.unwrap_compiled import original
 from liegg.inputs.own_gradient import call_with_graph, takes_gradient
 from liegg.inputs.structure.elements import MASK
@@ -49,7 +49,8 @@ def convention_for(
         rows: a few samples, if possible of different sizes.
 
     Raises:
-        ModelError: no way works; the message says what was tried.
+        ModelError: no way works; the message says what was tried. Or the model uses a value that is no tensor and
+            differs between samples.
     """
     layout, dtype = packed.layout, _float_dtype(model)
     tried: list[str] = []
@@ -62,7 +63,7 @@ def convention_for(
             try:
                 with torch.no_grad():
                     return _tried(convention, model, rows)
-            except torch.OutOfMemoryError:
+            except (torch.OutOfMemoryError, VaryingValueError):
                 raise
             except LieggError as error:
                 tried.append(f"{convention.words()}: {error}")

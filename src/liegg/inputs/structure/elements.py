@@ -19,6 +19,7 @@ from liegg.inputs.structure.tree import (
     is_array,
     is_graph,
     is_named_tuple,
+    is_numeric,
     leaves,
     tensors,
 )
@@ -27,9 +28,6 @@ Fit = Callable[[tuple[int, ...]], None]
 """Raises `ShapeError` unless an action can move a sample of this shape."""
 
 Kind = Literal["sample", "batch", "graphs"]
-
-COUNT_OF_NODES = "num_nodes"
-"""Attribute of graphs of PyG that they count by themselves."""
 
 MASK = "mask"
 """Part of the name of an argument that takes the mask of padded clouds."""
@@ -56,14 +54,13 @@ class Reader:
         element = element[0] if self.listed else element
         return element[0] if self.labelled else element
 
-    def plain_numbers(self, element: Any) -> list[dict[str, int | float]]:
-        """The Python numbers in an element, for each of its trees: these are no leaves, and all samples must share them."""
+    def plain_values(self, element: Any) -> list[dict[str, Any]]:
+        """What is no tensor in an element, for each of its trees: it is no leaf, and all samples must share it."""
         if self.listed:
             one = replace(self, listed=False)
-            return [numbers for tree in element for numbers in one.plain_numbers(tree)]
+            return [values for tree in element for values in one.plain_values(tree)]
         found = leaves(self.tree(element))
-        numbers = {path: leaf for path, leaf in found if isinstance(leaf, int | float)}
-        return [{path: leaf for path, leaf in numbers.items() if path != COUNT_OF_NODES}]
+        return [{path: leaf for path, leaf in found if not is_numeric(leaf)}]
 
     def chunk(self, element: Any) -> Chunk:
         """Leaves of the samples of an element.

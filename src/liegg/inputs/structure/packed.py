@@ -19,7 +19,16 @@ from liegg.inputs.structure.elements import (
 )
 from liegg.inputs.structure.graphs import node_leaf, numbers_nodes
 from liegg.inputs.structure.layout import Chunk, Layout, Leaf
-from liegg.inputs.structure.tree import as_path, is_graph, is_numeric, is_tree, leaves, tensors
+from liegg.inputs.structure.tree import (
+    as_path,
+    is_graph,
+    is_numeric,
+    is_tree,
+    leaves,
+    rebuild,
+    tensors,
+)
+from liegg.inputs.structure.varying import varying, varying_in_lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,11 +132,16 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
     reader = reader_for(one, moves, complete=complete, clouds=clouds or listed)
     reader = replace(reader, listed=listed)
     first, shapes = reader.chunk(element), {}
-    shared = reader.plain_numbers(element)[0]
+    shared, differ = reader.plain_values(element)[0], {}
     for number, one in enumerate([element] if complete else every_element(data)):
-        _check_shared(shared, reader.plain_numbers(one), number)
+        for values in reader.plain_values(one):
+            differ = varying(shared, values, number, first) | differ
         _note_shapes(shapes, first if complete else reader.chunk(one), number)
+    samples = len(first[reader.paths[0]])
+    if reader.kind != "sample":
+        differ |= varying_in_lists(shared, samples, first)
     tree = reader.tree(element)
+    tree = rebuild(tree, differ, samples) if differ else tree
     points = reader.paths[0] if first[reader.paths[0]][0].ndim > 1 else None
     if points is not None and reader.kind != "batch":
         points = node_leaf(tree, reader.paths)
@@ -136,23 +150,6 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
         points,
     )
     return Packed(data, reader, layout, first if complete else None), tree
-
-
-def _check_shared(
-    shared: Mapping[str, int | float], others: Sequence[Mapping[str, int | float]], number: int
-) -> None:
-    """Raise `DataError` for a Python number that is not the same in all samples: models get that of the first one."""
-    for other in others:
-        for path, value in other.items():
-            first = shared.get(path, value)
-            if value != first and not (
-                value != value and first != first
-            ):  # NaN is not equal to itself
-                raise DataError(
-                    f"{path!r} is {first!r} in the first sample and {value!r} in element {number}: a Python number must be "
-                    f"the same in all samples. Pass it as a tensor, torch.tensor({value!r}), or leave it out if the model "
-                    "does not use it."
-                )
 
 
 def _note_shapes(shapes: dict[str, set[tuple[int, ...]]], chunk: Chunk, number: int) -> None:

@@ -131,7 +131,7 @@ def rebuild(tree: Any, values: Mapping[str, Any], batch: int, path: str = "") ->
 
     Args:
         tree: the tree to imitate, which is not changed.
-        values: new leaves by path.
+        values: new leaves by path, or what stands in place of a container.
         batch: number of samples in the new leaves, for containers that store it.
         path: of the tree inside a larger one.
 
@@ -140,7 +140,7 @@ def rebuild(tree: Any, values: Mapping[str, Any], batch: int, path: str = "") ->
         {'a': (5, 'text')}
     """
     inside = branches(tree)
-    if inside is None:
+    if inside is None or path in values:
         return values.get(path, tree)
     parts = {
         key: rebuild(part, values, batch, f"{path}.{key}" if path else key)
