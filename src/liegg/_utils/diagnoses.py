@@ -486,6 +486,10 @@ class Diagnosis(Enum):
         "of the permutations of {slots} slots only swaps, cycles, reversals, exchanges of blocks and those that probes of pairs of "
         "slots suggest were tried; there may be others",
     )
+    GROUP_RAGGED_SLOTS = (
+        Kind.NOTE,
+        "samples have different numbers of points, so that permutations of them were not tried",
+    )
     GROUP_INTERPOLATION = (
         Kind.NOTE,
         "interpolation alone changes the output by {loss:.2g} of its spread (these images rotated by 45° and back), so that smaller "

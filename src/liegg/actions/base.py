@@ -97,6 +97,11 @@ class Action(ABC):
         """What finite elements move in samples of this shape: vectors, channels, a grid, slots."""
         return tuple(space for action in self.components for space in action.spaces(shape))
 
+    def output_spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
+        """What finite elements may do to outputs of this shape, where the action is one on outputs."""
+        each = (space for action in self.components for space in action.output_spaces(shape))
+        return tuple(each) or self.spaces(shape)
+
     # Actions that are made of others
 
     @property
@@ -150,10 +155,10 @@ class Action(ABC):
         known = [mask for mask in masks if mask is not None]
         return torch.stack(known).any(0) if known and len(known) == len(masks) else None
 
-    def moving(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
-        """The samples with zeros in place of context; themselves if all of their numbers are moved."""
-        movable = self.movable(x)
-        return x if movable is None else torch.where(movable, x, 0.0)
+    def moving(self, x: Float[Tensor, "b ..."], change: Tensor | None = None) -> Tensor:
+        """The samples, or a change of them, with zeros in place of context; as they are if all of their numbers are moved."""
+        values, movable = x if change is None else change, self.movable(x)
+        return values if movable is None else torch.where(movable, values, 0.0)
 
     # How it is called, stored and drawn
 

@@ -133,7 +133,7 @@ class VectorAction(ValueAction):
     ) -> Float[Tensor, "b k g"]:
         r"""Outer products $\sum_{\text{copies}} \partial f \otimes \tilde x$; no field is formed."""
         slopes = self.staged(gradients.flatten(0, 1)).unflatten(0, gradients.shape[:2])
-        return torch.einsum("bkci,bcj->bkij", slopes, self._factors(x)).flatten(2)
+        return torch.einsum("bkci,bcj->bkij", slopes, self.factors(x)).flatten(2)
 
     def outer_factors(
         self, gradients: Float[Tensor, "b k ..."], x: Float[Tensor, "b ..."]
@@ -142,7 +142,7 @@ class VectorAction(ValueAction):
         if self.copies != 1:
             return None
         slopes = gradients.flatten(2)
-        return slopes, self._factors(x).expand(-1, slopes.shape[1], -1)
+        return slopes, self.factors(x).expand(-1, slopes.shape[1], -1)
 
     def feature_sizes(self, moment: Float[Tensor, "m m"]) -> Float[Tensor, " n"]:
         """Summed squares of the components."""
@@ -188,7 +188,7 @@ class VectorAction(ValueAction):
         made = f"n={self.n}, copies={self.copies}, layout={self.layout!r}{names}"
         return f"{type(self).__name__}({made})"
 
-    def _factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
+    def factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
         r"""The vectors $\tilde x$ that the matrices multiply: $x$, or $(x, 1)$ for affine maps."""
         vectors = self.staged(x)
         return pad(vectors, (0, 1), value=1.0) if self.homogeneous else vectors
@@ -196,10 +196,11 @@ class VectorAction(ValueAction):
     def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
         """Matrices on the vectors, and permutations of the vectors if there are several."""
         maps = VectorSpace(self, self)
-        if self.copies is None or self.copies < 2:
+        copies = self.copies or math.prod(shape) // self.n
+        if copies < 2:
             return (maps,)
         first = self.layout == "copies_first"
-        stacked = (self.copies, self.n) if first else (self.n, self.copies)
+        stacked = (copies, self.n) if first else (self.n, copies)
         return (maps, SlotSpace(stacked, 0 if first else 1, self.noun))
 
     def apply_matrix(
@@ -334,7 +335,7 @@ class Vectors(Affine):
         """That of the positions, for vectors."""
         return f"liegg.{Affine(self.n, self.copies, self.layout, self.names, noun=self.noun)!r}.vectors"
 
-    def _factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
+    def factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
         """The vectors with a last component of zero."""
         return pad(self.staged(x), (0, 1))
 

@@ -12,7 +12,11 @@ from liegg._utils.errors import ShapeError
 from liegg.actions.base import Action, MatrixAction
 from liegg.actions.derived import DerivedMatrices
 from liegg.actions.displacement import Displacement
+from liegg.actions.finite.placed import PlacedSlots
+from liegg.actions.finite.slots import SlotSpace
 from liegg.actions.finite.space import Space
+from liegg.actions.finite.vectors import VectorSpace
+from liegg.actions.linear import VectorAction
 from liegg.actions.motion import Motion
 from liegg.actions.product import Product
 from liegg.actions.restricted import Restricted
@@ -169,8 +173,26 @@ class Placed(Action):
         return {name: motion for name, motion in named.items() if motion.action is None}
 
     def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
-        """None: finite elements move plain samples only."""
-        return ()
+        """Permutations of the points, if all samples have the same number of them; matrices on vectors see `MatrixPlaced`."""
+        if self._masked:
+            return ()
+        slots = {
+            path: space
+            for path, action in self.places
+            for space in action.spaces(self.columns.by_path[path].shape)
+            if isinstance(space, SlotSpace)
+        }
+        if not slots:
+            return ()
+        counted = self.columns.points if self.columns.points in slots else next(iter(slots))
+        first, axes = slots[counted], len(self.columns.by_path[counted].shape)
+        # A cell of three vectors is not one per point.
+        together = tuple(
+            (path, space)
+            for path, space in slots.items()
+            if space.side == first.side and len(self.columns.by_path[path].shape) == axes
+        )
+        return (PlacedSlots((first.side,), 0, first.noun, places=together, columns=self.columns),)
 
     @property
     def stage(self) -> str | None:
@@ -223,6 +245,36 @@ class MatrixPlaced(Placed, DerivedMatrices):
     def source(self) -> MatrixAction:
         """The action at the first leaf."""
         return cast("MatrixAction", self.first)
+
+    def spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
+        """Matrices on the vectors of all leaves, and permutations of the points."""
+        if not all(isinstance(action, VectorAction) for _, action in self.places):
+            return ()
+        return (VectorSpace(self, self), *super().spaces(shape))
+
+    @property
+    def n(self) -> int:
+        """Dimension of the vectors."""
+        return self.ambient - self.homogeneous
+
+    def factors(self, x: Float[Tensor, "b D"]) -> Float[Tensor, "b k m"]:
+        """The vectors of all leaves; zero where points are missing."""
+        parts = []
+        for path, action, leaf in self._leaves(x):
+            own = cast("VectorAction", action).factors(leaf)
+            present = self.columns.present(x, self.columns.by_path[path])
+            parts.append(own if present is None else own * present[..., None])
+        return torch.cat(parts, dim=1)
+
+    def apply_matrix(
+        self, matrix: Float[Tensor, "m m"], x: Float[Tensor, "b D"]
+    ) -> Float[Tensor, "b D"]:
+        """Multiply the vectors of all leaves, where points exist."""
+        moved = {
+            path: cast("VectorAction", action).apply_matrix(matrix, leaf)
+            for path, action, leaf in self._leaves(x)
+        }
+        return self.columns.replaced(x, moved)
 
 
 def place(moves: Mapping[str, Action], structure: Layout) -> Action:

@@ -33,7 +33,7 @@ class ValueAction(MatrixAction):
     names: Sequence[str] | None
 
     @abstractmethod
-    def _factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
+    def factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
         """The values that the matrices multiply, each a vector."""
 
     @property
@@ -43,14 +43,14 @@ class ValueAction(MatrixAction):
 
     def moment(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "m m"]:
         """Second moment of the values."""
-        values = self._factors(x).flatten(0, 1)
+        values = self.factors(x).flatten(0, 1)
         return values.mT @ values
 
     def moments(
         self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int
     ) -> Float[Tensor, "p m m"]:
         """Second moments of all blocks at once."""
-        values = group_by_block(self._factors(x), block, count).flatten(1, 2)
+        values = group_by_block(self.factors(x), block, count).flatten(1, 2)
         return values.mT @ values
 
     def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:

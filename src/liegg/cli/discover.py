@@ -275,7 +275,8 @@ def _finish(
         more = {"layers": layers, "group": group, "clock": clock, "title": options.title}
         page = store_run(out, sym, **more, **shown)
         if group is not None:
-            write_group_page(out, group, model=inputs.model, **shown)
+            drawn = inputs.samples.analysed if options.moves else inputs.shown
+            write_group_page(out, group, model=inputs.model, **shown | {"samples": drawn})
         if not (options.json or options.quiet or unprinted):
             print_places(out, page)
     if isinstance(unprinted, LieggError):
@@ -391,10 +392,9 @@ def _analyse_layers(
     """Find the symmetries of every layer."""
     import liegg
 
-    samples = inputs.samples.analysed
-    count = inputs.samples.number
-    with progress_bar("analysing the layers", count, "samples", hidden=hidden) as progress:
+    samples = inputs.samples
+    with progress_bar("analysing the layers", samples.number, "samples", hidden=hidden) as progress:
         run = liegg.Run(seed=options.seed, batch_size=options.batch_size, progress=progress)
-        result = liegg.discover_layers(inputs.model, samples, **inputs.question, run=run)
+        result = liegg.discover_layers(inputs.model, samples.analysed, **inputs.question, run=run)
     clock.note(f"analysed {len(result)} layers")
     return result

@@ -195,7 +195,7 @@ class GroupSymmetries(Printed):
         self,
         path: str | Path,
         *,
-        samples: Tensor | None = None,
+        samples: Any = None,
         model: Any = None,
         classes: Sequence[str] | None = None,
         title: str | None = None,

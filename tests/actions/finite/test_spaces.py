@@ -9,6 +9,7 @@ from liegg.actions import Slots, action_from_settings
 from liegg.actions.finite.grid import GridSpace, ShiftSpace
 from liegg.actions.finite.slots import SlotSpace
 from liegg.actions.finite.vectors import VectorSpace
+from liegg.discovery.structured import pack_samples
 
 QUARTER = torch.tensor([[0.0, -1.0], [1.0, 0.0]], dtype=torch.float64)
 
@@ -88,3 +89,38 @@ def test_slots_state_what_they_need():
         Slots(axis=2).check((4, 3))
     with pytest.raises(ShapeError, match="a permutation needs 2"):
         Slots().check((1, 3))
+
+
+def test_matrices_and_permutations_at_leaves_of_structured_samples():
+    atoms = liegg.Affine(2)
+    data = {"pos": normal(3, 4, 2), "vel": normal(3, 4, 2), "z": normal(3, 4)}
+    packed, _, action = pack_samples(data, {"pos": atoms, "vel": atoms.vectors})
+    vectors, slots = action.spaces((packed.layout.width,))
+    assert isinstance(vectors, VectorSpace)
+    assert isinstance(slots, SlotSpace)
+    x, h = packed.rows(0, 3), torch.eye(3, dtype=torch.float64)
+    h[:2, :2], h[:2, 2] = QUARTER, torch.tensor([1.0, 2.0])
+    after, leaves = vectors.apply(h, x), packed.layout.by_path
+    moved = {name: packed.layout.values(after, leaf) for name, leaf in leaves.items()}
+    assert torch.allclose(moved["pos"], data["pos"] @ QUARTER.mT + h[:2, 2])
+    assert torch.allclose(moved["vel"], data["vel"] @ QUARTER.mT)
+    assert torch.equal(moved["z"], data["z"])
+    assert torch.allclose(vectors.apply_all(h[None], x)[0], vectors.apply(h, x))
+    assert torch.equal(vectors.factors(x)[0, :, 2], torch.tensor([1.0] * 4 + [0.0] * 4).double())
+    order = [1, 0, 2, 3]
+    swapped = slots.permute(order, x)
+    for name, permuted in (("pos", True), ("vel", True), ("z", False)):
+        values = packed.layout.values(swapped, leaves[name])
+        assert torch.equal(values, data[name][:, order] if permuted else data[name])
+
+
+def test_points_that_are_missing_stay_and_are_not_permuted():
+    data = [{"pos": normal(size, 2)} for size in (2, 3)]
+    packed, _, action = pack_samples(data, {"pos": liegg.Affine(2, copies=None)})
+    (vectors,) = action.spaces((packed.layout.width,))
+    assert isinstance(vectors, VectorSpace)
+    x = torch.cat(list(packed))
+    assert vectors.factors(x)[:, :, 2].tolist() == [[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]]
+    h = torch.eye(3, dtype=torch.float64)
+    h[0, 2] = 5.0
+    assert vectors.apply(h, x)[0, 4:6].tolist() == [0.0, 0.0]

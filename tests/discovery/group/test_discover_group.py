@@ -393,9 +393,3 @@ def test_slots_have_the_noun_of_the_action(action):
     assert found.slots is not None
     assert found.slots.title() == "S₂ on the atoms 2–3"
     assert "slot" not in found.sentence
-
-
-def test_a_dictionary_of_actions_is_told_what_to_pass():
-    x = {"pos": normal(50, 4, 3)}
-    with pytest.raises(ArgumentError, match="one array"):
-        liegg.discover_group(lambda pos: pos.sum((1, 2)), x, {"pos": liegg.Linear(3, copies=4)})

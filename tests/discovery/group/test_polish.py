@@ -20,8 +20,7 @@ def normal(*shape, seed=0):
 def setting_of(function, x, action, output_action=None):
     with eval_view(function) as model:
         question = Question(probe(model, x), action, output_action, x)
-    outputs = () if output_action is None else output_action.spaces(question.model.output_shape)
-    return Setting(question, question, outputs)
+    return Setting(question, question)
 
 
 def residual_of(function, x, action, output_action=None):

@@ -48,7 +48,12 @@ def _factor_of(space: VectorSpace, action: Action) -> tuple[int, MatrixAction] |
     """The factor of an action that moves a space by matrices, and its first column; None if there is none."""
     start = 0
     for factor in action.actions if isinstance(action, Product) else (action,):
-        if space.action in factor.parts and isinstance(factor, MatrixAction):
+        if isinstance(factor, MatrixAction) and _holds(factor, space.action):
             return start, factor
         start += factor.size
     return None
+
+
+def _holds(action: Action, part: Action) -> bool:
+    """Whether an action is a part, or is made of it."""
+    return action is part or any(_holds(one, part) for one in action.components)

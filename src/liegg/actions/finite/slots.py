@@ -30,11 +30,18 @@ class SlotSpace(Space):
         """Number of slots."""
         return self.shape[self.axis]
 
+    def slots(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b n ..."]:
+        """What is in each slot."""
+        return x.reshape(len(x), *self.shape).movedim(self.axis + 1, 1)
+
+    def filled(self, slots: Float[Tensor, "b n ..."], x: Float[Tensor, "b ..."]) -> Tensor:
+        """Samples with other contents of their slots."""
+        return slots.movedim(1, self.axis + 1).reshape(x.shape)
+
     def permute(self, order: Sequence[int], x: Float[Tensor, "b ..."]) -> Float[Tensor, "b ..."]:
         """Put slot `order[i]` into place i."""
-        whole = x.reshape(len(x), *self.shape)
         places = torch.as_tensor(list(order), device=x.device)
-        return whole.index_select(self.axis + 1, places).reshape(x.shape)
+        return self.filled(self.slots(x).index_select(1, places), x)
 
     def matrix(self, order: Sequence[int]) -> Float[Tensor, "n n"]:
         """The matrix of a permutation."""

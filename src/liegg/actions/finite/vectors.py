@@ -1,7 +1,7 @@
 """Matrices that act on the vectors, or on the colour channels, of a sample."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -10,8 +10,35 @@ from torch import Tensor
 from liegg.actions.base import MatrixAction
 from liegg.actions.finite.space import Kind, Space
 
-if TYPE_CHECKING:
-    from liegg.actions.linear import VectorAction
+
+@runtime_checkable
+class Maps(Protocol):
+    """How matrices act on flat samples: `Linear` and `Affine` do, and both of them at leaves of structured samples."""
+
+    @property
+    def n(self) -> int:
+        """Dimension of the vectors."""
+        ...
+
+    @property
+    def ambient(self) -> int:
+        """Side of the matrices."""
+        ...
+
+    @property
+    def homogeneous(self) -> bool:
+        """Whether the maps are affine."""
+        ...
+
+    def factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k m"]:
+        """The vectors that the matrices multiply, homogeneous ones for affine maps."""
+        ...
+
+    def apply_matrix(
+        self, matrix: Float[Tensor, "m m"], x: Float[Tensor, "b ..."]
+    ) -> Float[Tensor, "b ..."]:
+        """Samples whose vectors are multiplied by a matrix."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +52,13 @@ class VectorSpace(Space):
     """
 
     action: MatrixAction
-    maps: "VectorAction"
+    maps: Maps
     kind: Kind = "vectors"  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    @property
+    def n(self) -> int:
+        """Dimension of the vectors, without the constant coordinate."""
+        return self.maps.n
 
     @property
     def side(self) -> int:
@@ -53,14 +85,20 @@ class VectorSpace(Space):
         self, elements: Float[Tensor, "s n n"], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "s b ..."]:
         """The same samples moved by several elements."""
-        n = self.maps.n
-        vectors = self.vectors(x)
-        moved = torch.einsum("sij,bkj->sbki", elements[:, :n, :n].to(vectors), vectors)
-        if self.homogeneous:
-            moved = moved + elements[:, None, None, :n, n].to(vectors)
-        stacked = moved if self.maps.layout == "copies_first" else moved.mT
-        return stacked.reshape(len(elements), *x.shape)
+        flat = x.flatten(1)
+        moved = torch.vmap(lambda element: self.maps.apply_matrix(element, flat))(
+            elements.to(x.device)
+        )
+        return moved.reshape(len(elements), *x.shape)
+
+    def factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k m"]:
+        """The vectors that the matrices multiply.
+
+        Of affine maps the last coordinate is 1 for points, 0 for vectors, which translations do not move. Vectors that a sample does not
+        have are zero.
+        """
+        return self.maps.factors(x.flatten(1))
 
     def vectors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b k n"]:
         """The vectors that the matrices multiply, without the constant coordinate."""
-        return self.maps.staged(x.flatten(1))
+        return self.factors(x)[..., : self.n]

@@ -12,7 +12,10 @@ from torch import Tensor
 
 from liegg._utils.errors import ArgumentError, ShapeError
 from liegg.actions.displacement import Displacement
+from liegg.actions.finite.space import Space
+from liegg.actions.finite.vectors import VectorSpace
 from liegg.actions.generators import check_inside, check_side
+from liegg.actions.linear import Linear
 from liegg.actions.names import checked_names
 from liegg.actions.settings import field_settings
 from liegg.actions.values import ValueAction
@@ -92,8 +95,13 @@ class Representation(ValueAction):
         """Apply every image to every value."""
         wide = torch.promote_types(x.dtype, torch.float32)
         images = self.images.to(device=x.device, dtype=wide)
-        moved = torch.einsum("gij,bcj->bgci", images, self._factors(x).to(wide))
+        moved = torch.einsum("gij,bcj->bgci", images, self.factors(x).to(wide))
         return moved.to(x.dtype).reshape(len(x), self.size, *x.shape[1:])
+
+    def output_spaces(self, shape: tuple[int, ...]) -> tuple[Space, ...]:
+        """All linear maps of the values: a finite element does to a tensor what suits it best."""
+        values = Linear(math.prod(self.value_shape), copies=None)
+        return (VectorSpace(values, values),)
 
     def displacement(self, moment: Float[Tensor, "m m"], samples: int) -> Displacement:
         r"""$\mathrm{tr}(\rho_a S \rho_b^\top)$ with the mean second moment $S$."""
@@ -143,9 +151,9 @@ class Representation(ValueAction):
     def _apply(
         self, matrix: Float[Tensor, "m m"], x: Float[Tensor, "b ..."]
     ) -> Float[Tensor, "b ..."]:
-        return (self._factors(x).to(matrix.dtype) @ matrix.mT).to(x.dtype).reshape(x.shape)
+        return (self.factors(x).to(matrix.dtype) @ matrix.mT).to(x.dtype).reshape(x.shape)
 
-    def _factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
+    def factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:
         """The values of every sample, each flattened."""
         numbers = math.prod(self.value_shape)
         copies = math.prod(x.shape[1:]) // numbers if self.copies is None else self.copies

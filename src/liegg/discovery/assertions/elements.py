@@ -39,10 +39,6 @@ def assert_elements(
     output: Field = None,
 ) -> None:
     """Fail unless the output stays under finite elements; see `assert_invariant`."""
-    if isinstance(action, Mapping):
-        raise ArgumentError(
-            "elements= does not take structured samples; pass tensors and an action such as liegg.Linear(3, copies=4)."
-        )
     check_readable("elements", elements)
     if isinstance(elements, np.ndarray) and elements.ndim >= 2:
         elements = torch.from_numpy(elements)

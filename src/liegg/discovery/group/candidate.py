@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import torch
 from jaxtyping import Float
 from torch import Tensor
-from torch.nn.functional import pad
 
 from liegg.actions.finite.grid import GridSpace, ShiftSpace
 from liegg.actions.finite.slots import SlotSpace
@@ -133,9 +132,7 @@ def fitted_matrix(
 
     Directions that the outputs do not span are left as they are.
     """
-    inputs, wanted = space.vectors(y).flatten(0, 1), space.vectors(target).flatten(0, 1)
-    if space.homogeneous:
-        inputs = pad(inputs, (0, 1), value=1.0)
+    inputs, wanted = space.factors(y).flatten(0, 1), space.vectors(target).flatten(0, 1)
     gram = inputs.mT @ inputs
     inverse = torch.linalg.pinv(gram, rtol=1e-12, hermitian=True)
     change = wanted - inputs[:, : wanted.shape[1]]

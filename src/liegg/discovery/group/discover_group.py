@@ -1,18 +1,16 @@
 """The verb: a model and data in, finite symmetries beyond the continuous ones out."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg._utils.one_at_a_time import one_at_a_time
-from liegg._utils.random import seeded
 from liegg.actions import Action
 from liegg.actions.finite.grid import GridSpace, ShiftSpace
 from liegg.actions.finite.slots import SlotSpace
@@ -34,13 +32,16 @@ from liegg.discovery.group.grids import (
 from liegg.discovery.group.judge import BESIDE_EXACT, Findings
 from liegg.discovery.group.local import finite_effect
 from liegg.discovery.group.matrices import search_matrices
+from liegg.discovery.group.question import check_spaces, has_generators, is_question, read
 from liegg.discovery.group.record import record
-from liegg.discovery.group.setting import RANDOM_STARTS, Setting, read
+from liegg.discovery.group.setting import RANDOM_STARTS, Setting
 from liegg.discovery.group.slots import assemble_slots, search_slots, swap
+from liegg.discovery.inner import Asked
 from liegg.discovery.run import Run
+from liegg.discovery.structured import Moves
+from liegg.discovery.verification.evaluating import evaluating
 from liegg.discovery.verification.measure import CONSTANT
 from liegg.inputs.batches import Data
-from liegg.inputs.model import eval_view
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import asked_part
 from liegg.inputs.target import Target
@@ -70,12 +71,13 @@ ADVICE = {
 def discover_group(
     model: Any,
     data: Data,
-    action: Action | Mapping[str, Any],
+    action: Moves,
     *,
     continuous: Symmetries | None = None,
     output_action: Action | None = None,
     target: Target = None,
     output: Field = None,
+    call: Callable[..., Any] | None = None,
     held_out: Data | None = None,
     starts: int = RANDOM_STARTS,
     thresholds: Thresholds | None = None,
@@ -92,11 +94,13 @@ def discover_group(
         data: as for `liegg.discover`; at least 16 samples, or 8 with `held_out`.
         action: what may move: `liegg.Linear(3, copies=5)` also permutes its vectors, `liegg.Image()` flips and transposes the grid,
             `liegg.actions.Slots(axis=0)` only permutes slots, `liegg.Product` combines them. With `noun="atom"` the slots are called
-            atoms.
+            atoms. For structured samples as for `liegg.discover`: `{"pos": liegg.Affine(3)}` moves the positions of a graph, and
+            permutes them while all else stays, if all samples have as many.
         continuous: a result of `liegg.discover` for the same action; by default it is computed.
         output_action: action on the outputs; the question is then equivariance, $F(hx) = k F(x)$, with $k$ by least squares.
         target: as for `liegg.discover`.
         output: as for `liegg.discover`.
+        call: as for `liegg.discover`.
         held_out: samples on which elements are judged; by default every second sample of the data.
         starts: random starts of a search over matrices; 0 tries structured elements alone, for models that take long.
         thresholds: what counts as a symmetry; see `liegg.Thresholds`.
@@ -117,14 +121,18 @@ def discover_group(
         (8, 'D₄')
     """
     run, thresholds = run or Run(), thresholds or Thresholds()
-    action = _one_action(action, continuous)
     if not 0 <= starts <= MOST_STARTS:
         raise ArgumentError(
             f"starts={starts}: expected a number from 0 to {MOST_STARTS}, for example starts={RANDOM_STARTS}."
         )
     task, named = split_task(target)
     part = asked_part(output, named, equivariance=output_action is not None)
-    if continuous is None and action.size:
+    if continuous is not None and not is_question(continuous.action, action):
+        raise ArgumentError(
+            f"continuous is a result for {continuous.action!r}; expected one for {action!r}. Leave it out, or pass the action of "
+            "that result."
+        )
+    if continuous is None and has_generators(action):
         continuous = discover(
             model,
             data,
@@ -132,51 +140,26 @@ def discover_group(
             output_action=output_action,
             target=target,
             output=output,
+            call=call,
             about=(),
             thresholds=thresholds,
             run=run,
         )
-    with (
-        seeded(run.seed),
-        torch.inference_mode(False),
-        torch.no_grad(),
-        eval_view(model) as function,
-    ):
+    if continuous is not None:
+        action = continuous.action  # placed at the leaves of structured samples
+    asked = Asked(model, data, action, call)
+    with evaluating(asked, None, seed=run.seed) as (function, inputs):
         searched, judged = read(
             function,
-            data,
+            inputs,
             held_out,
             part=part,
-            action=action,
             output_action=output_action,
             classes=None if task == "auto" else task == "classes",
         )
-        setting = Setting(
-            searched,
-            judged,
-            () if output_action is None else output_action.spaces(searched.model.output_shape),
-            continuous,
-            thresholds,
-            run.seed,
-            starts,
-        )
+        setting = Setting(searched, judged, continuous, thresholds, run.seed, starts)
+        check_spaces(setting)
         return _search(setting)
-
-
-def _one_action(action: Action | Mapping[str, Any], continuous: Symmetries | None) -> Action:
-    """The action, which must be one, and that of the continuous symmetries if they are given."""
-    if isinstance(action, Mapping):
-        raise ArgumentError(
-            f"action is a dictionary, for {', '.join(map(repr, action))}; discover_group takes samples that are one array, and one action "
-            "on it. Pass the array to be moved, a function of it alone that fills in the rest, and one action, for example "
-            "liegg.Linear(3, copies=4)."
-        )
-    if continuous is not None and not continuous.action.same_motions(action):
-        raise ArgumentError(
-            f"continuous is a result for {continuous.action!r}; expected one for {action!r}. Leave it out, or pass the action of "
-            "that result."
-        )
-    return action
 
 
 def _search(setting: Setting) -> GroupSymmetries:
@@ -185,11 +168,6 @@ def _search(setting: Setting) -> GroupSymmetries:
     An exact element is first looked for beside the exact directions alone: a continuous part that holds only nearly contains
     elements near any exact one, and would take its place. Only if nothing is exact, all directions are divided out.
     """
-    if not setting.spaces:
-        raise ArgumentError(
-            f"{setting.action!r} has no finite elements; expected vectors, a grid, channels or slots, for example liegg.Linear(3) or "
-            "liegg.actions.Slots()."
-        )
     findings = Findings(replace(setting, exact_only=True))
     question = setting.held_out
     constant = (CONSTANT * question.eps) ** 2 * question.output_square
@@ -206,6 +184,9 @@ def _search(setting: Setting) -> GroupSymmetries:
     if note := remark(exact if exact.directions else setting):
         findings.notes.append(note)
     slots = [space for space in setting.spaces if isinstance(space, SlotSpace)]
+    structure = setting.action.structure
+    if structure is not None and structure.moves_ragged:
+        findings.notes.append(Diagnosis.GROUP_RAGGED_SLOTS())
     for space in setting.spaces:
         if isinstance(space, GridSpace):
             search_grid(space, findings)

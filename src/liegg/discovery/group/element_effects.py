@@ -7,16 +7,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
-from liegg._utils.random import seeded
-from liegg.actions import Action
 from liegg.actions.finite.space import Space
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.slots import SlotGroup
 from liegg.discovery.group.candidate import Candidate
 from liegg.discovery.group.judge import effects
-from liegg.discovery.group.setting import Setting, read
+from liegg.discovery.group.question import read
+from liegg.discovery.group.setting import Setting
+from liegg.discovery.inner import Asked
+from liegg.discovery.structured import Moves
+from liegg.discovery.verification.evaluating import evaluating
 from liegg.inputs.batches import Data
-from liegg.inputs.model import eval_view
 from liegg.inputs.output_field import Field
 from liegg.inputs.part import asked_part
 from liegg.results.group_symmetries import GroupElement, GroupSymmetries
@@ -44,7 +45,7 @@ class ElementEffects(NamedTuple):
 
 
 def element_effects(
-    model: Any, data: Data, elements: Any, action: Action, *, output: Field = None
+    model: Any, data: Data, elements: Any, action: Moves, *, output: Field = None
 ) -> ElementEffects:
     """Measure stated elements on the data.
 
@@ -62,9 +63,9 @@ def element_effects(
     listed = _listed(elements)
     if not listed:
         raise AssertionError("no element was given: nothing was checked.")
-    with seeded(0), torch.inference_mode(False), torch.no_grad(), eval_view(model) as function:
+    with evaluating(Asked(model, data, action), None, seed=0) as (function, inputs):
         part = asked_part(output, None, equivariance=False)
-        setting = Setting(*read(function, data, None, part=part, action=action, output_action=None))
+        setting = Setting(*read(function, inputs, None, part=part, output_action=None))
         named = [_candidate(one, setting) for one in listed]
         measured = effects(setting, [candidate for candidate, _ in named])
         return ElementEffects(

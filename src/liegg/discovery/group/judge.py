@@ -72,7 +72,10 @@ def effects(setting: Setting, candidates: Sequence[Candidate]) -> Effects:
         target = candidate.apply_output(setting.shaped(question.y)).reshape(n, -1)
         complete = _replies(question, moved)
         changes.append(_squares(question, complete, target))
-        others = [_replies(question, x + (moved - x)[order]) for order in orders]
+        others = [
+            _replies(question, x + question.action.moving(x, (moved - x)[order]))
+            for order in orders
+        ]
         controls.append(sum(_squares(question, other, question.y) / shuffles for other in others))
         displacement.append((moved - x).flatten(1).square().sum(1).mean().sqrt().cpu())
         other_class = complete.argmax(1) != question.complete.argmax(1)

@@ -52,7 +52,8 @@ def _far(
     question = setting.held_out
     h = random_motions(question, span, MOTIONS, generator)
     # Linear maps move samples about the origin, affine ones about their mean.
-    size = float(question.x.double().flatten(1).square().sum(1).mean().sqrt())
+    moving = question.action.moving(question.x).double()
+    size = float(moving.flatten(1).square().sum(1).mean().sqrt())
     scale = question.spread if space.homogeneous else size
     rates = torch.linalg.eigvals(generators_on(space, setting.action, h))
     turn, growth = rates.imag.abs().amax(1), rates.real.abs().amax(1)

@@ -99,7 +99,7 @@ def search_matrices(space: VectorSpace, findings: Findings) -> None:
 def _obstacle(setting: Setting, space: VectorSpace) -> Remark | None:
     """Why only structured elements are tried; None if matrices are searched for."""
     distinct = len(torch.unique(setting.search.x.flatten(1), dim=0))
-    n, unknowns = space.maps.n, space.action.size
+    n, unknowns = space.n, space.action.size
     if not setting.starts:
         return Diagnosis.GROUP_NO_STARTS()
     if distinct * setting.search.y.shape[1] < 2 * unknowns:

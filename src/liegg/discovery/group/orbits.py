@@ -5,7 +5,6 @@ from typing import Literal
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
-from torch.nn.functional import pad
 
 from liegg.actions.finite.vectors import VectorSpace
 from liegg.algebra.finite.levenberg_marquardt import Schedule, descend
@@ -58,9 +57,7 @@ def told_apart(
 
     def reached(samples: Tensor, starts: int) -> Bool[Tensor, " b"]:
         """Whether the identity component takes each sample to where the element takes it."""
-        points, goal = space.vectors(samples), space.vectors(space.apply(element, samples))
-        if space.homogeneous:
-            points, goal = (pad(part, (0, 1), value=1.0) for part in (points, goal))
+        points, goal = space.factors(samples), space.factors(space.apply(element, samples))
         return _reached(points, goal, unit, starts, generator=generator) <= tolerance
 
     x = x[:ORBIT_SAMPLES].double().cpu()
@@ -73,7 +70,8 @@ def told_apart(
         if out >= needed:
             return "by the data"
     noise = torch.randn(x.shape, generator=generator, dtype=torch.float64)
-    generic = x + x.flatten(1).square().mean().sqrt() * noise
+    size = space.vectors(x).square().mean().sqrt()
+    generic = x + size * space.action.moving(x, noise)
     share = float(reached(generic, ORBIT_STARTS).double().mean())
     return "by no data" if share >= SHARE_IN_REACH else "not by this data"
 

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
-from torch.nn.functional import pad
 
 from liegg.actions.finite.vectors import VectorSpace
 from liegg.algebra.finite.levenberg_marquardt import Schedule, descend
@@ -112,9 +111,7 @@ class Residual:
         if space is None:
             return None
         y = self.setting.shaped(self.setting.search.y[: self.samples])
-        vectors = space.vectors(y).flatten(0, 1).cpu()
-        if space.homogeneous:
-            vectors = pad(vectors, (0, 1), value=1.0)
+        vectors = space.factors(y).flatten(0, 1).cpu()
         left, values, _ = torch.linalg.svd(vectors, full_matrices=False)
         return left[:, values > 1e-10 * values[0]]
 

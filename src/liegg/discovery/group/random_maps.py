@@ -12,6 +12,7 @@ from torch import Tensor
 from liegg.actions import Action
 from liegg.actions.finite.slots import SlotSpace
 from liegg.actions.finite.space import Space
+from liegg.actions.finite.vectors import VectorSpace
 from liegg.discovery.group.setting import Setting
 from liegg.discovery.verification.follow import random_directions
 
@@ -29,9 +30,6 @@ MEASURED_SAMPLES = 32
 
 MOMENT_SAMPLES = 256
 """Samples whose second moment says how far a direction moves them."""
-
-STAGES = {"vectors": "points", "channels": "colour", "grid": "grid", "shifts": "grid"}
-"""Stage of an action that moves a kind of space continuously."""
 
 Mover = Callable[[float, Tensor], Tensor]
 """From a length and samples to moved samples."""
@@ -91,9 +89,11 @@ def _movers(setting: Setting, space: Space) -> list[Mover]:
         shape = (RANDOM_MAPS, space.side, space.side)
         mixed = torch.randn(shape, generator=generator, dtype=torch.float64)
         return [_mixing(space, matrix) for matrix in (mixed - mixed.mT) / math.sqrt(2 * space.side)]
-    stage = STAGES[space.kind]
-    action = next((part for part in setting.action.parts if part.stage == stage), None)
-    if action is None:
+    if isinstance(space, VectorSpace):
+        action = space.action
+    elif (on_grid := _on_grid(setting.action)) is not None:
+        action = on_grid
+    else:
         return []
     x = setting.search.x[:MOMENT_SAMPLES].double()
     displacement = action.displacement(action.moment(x).double().cpu(), len(x))
@@ -101,11 +101,15 @@ def _movers(setting: Setting, space: Space) -> list[Mover]:
     return [_along(action, setting.search.spread * direction) for direction in directions]
 
 
+def _on_grid(action: Action) -> Action | None:
+    """The part of an action that moves a grid continuously."""
+    return next((part for part in action.parts if part.stage == "grid"), None)
+
+
 def _mixing(space: SlotSpace, generator: Float[Tensor, "n n"]) -> Mover:
     def move(length: float, x: Tensor) -> Tensor:
         matrix = torch.linalg.matrix_exp(length * generator).to(x)
-        whole = x.reshape(len(x), *space.shape).movedim(space.axis + 1, -1)
-        return (whole @ matrix.mT).movedim(-1, space.axis + 1).reshape(x.shape)
+        return space.filled(torch.einsum("ij,bj...->bi...", matrix, space.slots(x)), x)
 
     return move
 

@@ -78,7 +78,7 @@ def _kinds(setting: Setting) -> Callable[[GroupElement], str]:
     space = next((one for one in spaces if one.kind == "vectors"), None)
     if space is None:
         return lambda _: ""
-    n = space.maps.n
+    n = space.n
     linear = linear_part(orthonormal(setting.algebra_on(space)), n)
     error = max(1e-6, FORM_ERRORS * setting.uncertainty)
     standard = standard_frame(linear, uncertainty=setting.uncertainty) if len(linear) else None

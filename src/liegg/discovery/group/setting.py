@@ -1,15 +1,12 @@
 """The question that a search for finite elements answers: a model, samples to search on, samples to judge on."""
 
-from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.errors import ArgumentError, DataError
 from liegg.actions import Action
 from liegg.actions.finite.generators import generators_on
 from liegg.actions.finite.grid import GridSpace
@@ -18,22 +15,10 @@ from liegg.actions.finite.vectors import VectorSpace
 from liegg.decision.gap import mixing_angle
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.verification.measure import Directions, Question
-from liegg.inputs.batches import Batches, Data, as_batches
-from liegg.inputs.model import Model, with_input_dtype
-from liegg.inputs.part import Part
-from liegg.inputs.probed import in_dtype_of, probed
-from liegg.inputs.spot_check import check_samples
-from liegg.polarization.output_fit import check_output_action
 from liegg.results.symmetries import Symmetries
-
-SEARCHED, JUDGED, JUDGED_LARGE = 384, 384, 160
-"""Most samples that are searched on and judged on; fewer large samples are judged on."""
 
 LARGE_MOVED_SAMPLE = 200
 """Numbers in a sample from which on fewer samples are judged and controls are fewer: models of images take long."""
-
-FEWEST_GROUP_SAMPLES = 8
-"""Samples below which nothing is decided."""
 
 ANOTHER_SAMPLE = 2.0
 """Squared difference of the outputs of two independent samples, over the variance: no map is compared with a larger change.
@@ -60,7 +45,6 @@ class Setting:
     Attributes:
         search: the model with the samples on which elements are fitted.
         held_out: the same with samples on which they are judged.
-        output_spaces: what elements may do to the output; empty for invariance.
         continuous: the continuous symmetries; None where the action has no generators.
         thresholds: what counts as a symmetry.
         seed: of random starts and controls.
@@ -73,7 +57,6 @@ class Setting:
 
     search: Question
     held_out: Question
-    output_spaces: tuple[Space, ...] = ()
     continuous: Symmetries | None = None
     thresholds: Thresholds = field(default_factory=Thresholds)
     seed: int = 0
@@ -91,6 +74,12 @@ class Setting:
     def spaces(self) -> tuple[Space, ...]:
         """What elements act on."""
         return tuple(self.action.spaces(tuple(self.search.x.shape[1:])))
+
+    @cached_property
+    def output_spaces(self) -> tuple[Space, ...]:
+        """What elements may do to the output; empty for invariance."""
+        action = self.search.output_action
+        return () if action is None else action.output_spaces(self.search.model.output_shape)
 
     @property
     def matrix_spaces(self) -> tuple[Space, ...]:
@@ -191,8 +180,8 @@ def rounding_floor(question: Question) -> float:
     for part in question.parts:
         x = question.x[part].double()
         noise = torch.randn(x.shape, generator=generator, dtype=torch.float64).to(x)
-        size = x.flatten(1).square().mean(1).sqrt().reshape(-1, *[1] * (x.ndim - 1))
-        shaken = x + INPUT_UNITS * question.eps * size * noise
+        size = _size(question.action, x).reshape(-1, *[1] * (x.ndim - 1))
+        shaken = x + INPUT_UNITS * question.eps * size * question.action.moving(x, noise)
         gap = question.taken(question.reply(shaken), part) - question.y[part]
         total += float(gap.square().sum())
     change = (total / len(question.x)) ** 0.5
@@ -201,79 +190,8 @@ def rounding_floor(question: Question) -> float:
     return FLOOR_FACTOR * max(change, own) / spread
 
 
-def read(
-    function: Model,
-    data: Data,
-    held_out: Data | None,
-    *,
-    part: Part,
-    action: Action,
-    output_action: Action | None,
-    classes: bool | None = None,
-) -> tuple[Question, Question]:
-    """The probed model with samples to search on, and with samples to judge on.
-
-    Without held-out data every second sample is held out. Of more samples than are needed, evenly spaced ones are taken where data
-    can be indexed, else the first.
-
-    Args:
-        function: the model in eval mode.
-        data: samples.
-        held_out: samples to judge on; None splits the data.
-        part: the part of the output that is asked about.
-        action: on the samples.
-        output_action: on the outputs; None for invariance.
-        classes: whether the largest of several outputs is a prediction; None finds out.
-    """
-    function = with_input_dtype(function, as_batches(data))
-    if held_out is None:
-        x = _samples(function, data, SEARCHED + JUDGED, "data")
-        own, other = x[::2], x[1::2]
-    else:
-        own = _samples(function, data, SEARCHED, "data")
-        other = _samples(function, held_out, JUDGED, "held_out")
-    action.check(tuple(own.shape[1:]))
-    if own[0].numel() >= LARGE_MOVED_SAMPLE:
-        own, other = own[:JUDGED_LARGE], other[:JUDGED_LARGE]
-    if min(len(own), len(other)) < FEWEST_GROUP_SAMPLES:
-        raise ArgumentError(
-            f"{len(own)} samples to search on and {len(other)} to judge on: at least {FEWEST_GROUP_SAMPLES} of each are needed, and "
-            "about 100 for intervals. Pass more samples."
-        )
-    if own.shape[1:] != other.shape[1:]:
-        raise DataError(
-            f"held_out has samples of shape {tuple(other.shape[1:])}, the data of {tuple(own.shape[1:])}. Pass samples of one shape."
-        )
-    model = probed(function, own, part)
-    own, other = (in_dtype_of(x, model, function.dtype) for x in (own, other))
-    check_samples(model, own, first=None)
-    if output_action is not None:
-        check_output_action(output_action, model)
-    search = Question(model, action, output_action, own, classes=classes)
-    judged = replace(search, x=other)
-    if not all(bool(torch.isfinite(question.y).all()) for question in (search, judged)):
-        raise ArgumentError(
-            f"{model.name} returned NaN or infinity for a sample. Correct the model there, or remove the sample."
-        )
-    return search, judged
-
-
-def _samples(function: Model, data: Data, most: int, name: str) -> Float[Tensor, "n ..."]:
-    """Evenly spaced samples of an array, or the first of anything else."""
-    if isinstance(data, Tensor | np.ndarray) and data.ndim and len(data) > most:
-        places = np.linspace(0, len(data) - 1, most).astype(np.int64).tolist()
-        data = data[places]
-    samples, count = [], 0
-    try:
-        source = Batches(as_batches(data).source, most, function.dtype, function.device)
-        with closing(iter(source)) as batches:
-            for batch in batches:
-                samples.append(batch[: most - count])
-                count += len(samples[-1])
-                if count >= most:
-                    break
-    except DataError as error:
-        raise type(error)(f"{name}: {error}") from error
-    if not count:
-        raise DataError(f"{name} holds no sample. Pass some.")
-    return torch.cat(samples)
+def _size(action: Action, x: Float[Tensor, "b ..."]) -> Float[Tensor, " b"]:
+    """Root mean square number of every sample, without context."""
+    moved = action.moving(x).flatten(1).square().sum(1)
+    count = action.moving(x, torch.ones_like(x)).flatten(1).sum(1)
+    return (moved / count.clamp_min(1.0)).sqrt()

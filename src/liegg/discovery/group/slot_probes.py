@@ -64,22 +64,22 @@ def probed_permutations(
 def probes(setting: Setting, space: SlotSpace) -> Float[np.ndarray, "n n c"]:
     """Outputs where slot i has one content, slot j another, and the rest a third; on the diagonal slot i alone differs."""
     question, n = setting.search, space.side
-    whole = question.x.double().reshape(len(question.x), *space.shape).movedim(space.axis + 1, 1)
+    x = question.x.double()
+    contents = space.slots(x)
     generator = torch.Generator().manual_seed(setting.seed)
     room = max(1, question.capacity // question.x[0].numel())
     i, j = torch.cartesian_prod(torch.arange(n), torch.arange(n)).mT
     found = []
     for _ in range(PROBES):
-        samples, slots = (
-            torch.randint(most, (3,), generator=generator) for most in (len(whole), n)
-        )
-        rest, one, other = whole[samples.to(whole.device), slots.to(whole.device)]
+        samples, slots = (torch.randint(most, (3,), generator=generator) for most in (len(x), n))
+        rest, one, other = contents[samples.to(x.device), slots.to(x.device)]
         outputs = []
         for rows, columns in zip(i.split(room), j.split(room), strict=True):
-            x = rest.expand(len(rows), n, *rest.shape).clone()
-            x[range(len(rows)), columns] = other
-            x[range(len(rows)), rows] = one
-            outputs.append(_outputs(setting, x.movedim(1, space.axis + 1)))
+            filled = rest.expand(len(rows), n, *rest.shape).clone()
+            filled[range(len(rows)), columns] = other
+            filled[range(len(rows)), rows] = one
+            whole = x[samples[:1].to(x.device)].expand(len(rows), *x.shape[1:])
+            outputs.append(_outputs(setting, space.filled(filled, whole)))
         found.append(torch.cat(outputs))
     return torch.cat(found, 1).reshape(n, n, -1).double().cpu().numpy()
 
@@ -87,6 +87,6 @@ def probes(setting: Setting, space: SlotSpace) -> Float[np.ndarray, "n n c"]:
 def _outputs(setting: Setting, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b c"]:
     """What is asked about, of samples that are not among the data."""
     question = setting.search
-    complete = question.reply(x.reshape(len(x), *question.x.shape[1:]))
+    complete = question.reply(x)
     target = question.model.target
     return complete if target is None else target(complete, complete.argmax(1))

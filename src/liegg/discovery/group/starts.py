@@ -72,10 +72,12 @@ def moments_of(setting: Setting, space: VectorSpace) -> Moments:
                     (y * weights).sum(), x, retain_graph=True, materialize_grads=True
                 )[0]
                 slopes.append(space.vectors(slope.double()).flatten(0, 1).cpu())
-    vectors = space.vectors(question.x.double()).flatten(0, 1).cpu()
-    mean = vectors.mean(0) if space.homogeneous else torch.zeros(vectors.shape[1]).double()
-    centred = vectors - mean
-    gradient = torch.cat(slopes) if slopes else torch.zeros_like(vectors)
+    vectors = space.factors(question.x.double()).flatten(0, 1).cpu()
+    n, mean = space.n, torch.zeros(space.n, dtype=torch.float64)
+    if space.homogeneous:  # of the points: vectors have no place
+        mean = vectors[:, :n].mT @ vectors[:, n] / vectors[:, n].sum().clamp_min(1.0)
+    centred = vectors[:, :n] - (vectors[:, n:] * mean if space.homogeneous else 0.0)
+    gradient = torch.cat(slopes) if slopes else torch.zeros_like(centred)
     gradient = gradient.nan_to_num(0.0, 0.0, 0.0)
     return Moments(
         mean, centred.mT @ centred / len(centred), gradient.mT @ gradient / max(1, len(gradient))

@@ -154,6 +154,11 @@ class Layout:
         """Whether sizes vary between samples."""
         return any(leaf.ragged is not None for leaf in self.leaves)
 
+    @property
+    def moves_ragged(self) -> bool:
+        """Whether what is moved has another number of points in other samples."""
+        return any(leaf.ragged is not None or leaf.mask for leaf in self.moved)
+
     # Reading rows
 
     def values(self, x: Float[Tensor, "b D"], leaf: Leaf) -> Float[Tensor, "b ..."]:

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor
-
 from liegg._utils.arguments import checked
 from liegg._utils.atomic_write import write_text
 from liegg.algebra.finite.group import FiniteGroup
@@ -68,7 +66,7 @@ def write_group(
     found: GroupSymmetries,
     path: str | Path,
     *,
-    samples: Tensor | None = None,
+    samples: Any = None,
     model: Any = None,
     classes: Sequence[str] | None = None,
     title: str | None = None,
@@ -78,7 +76,7 @@ def write_group(
     Args:
         found: the result of `discover_group`.
         path: the file; folders are made if needed.
-        samples: inputs of the model, of which up to four are shown and moved.
+        samples: inputs of the model, plain or structured, of which up to four are shown and moved.
         model: the model; its predictions are written beside the samples.
         classes: names of the classes that it predicts.
         title: heading of the page; by default it names the model.
@@ -97,7 +95,7 @@ def write_group(
 def group_html(
     found: GroupSymmetries,
     *,
-    samples: Tensor | None = None,
+    samples: Any = None,
     model: Any = None,
     classes: Sequence[str] | None = None,
     title: str | None = None,

@@ -1,6 +1,7 @@
 """Samples moved by the elements of a group, as a page draws them, with what the model predicts."""
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any
 
 import torch
@@ -10,6 +11,9 @@ from torch import Tensor
 from liegg._utils.errors import ArgumentError
 from liegg.actions import Action, action_from_settings
 from liegg.actions.finite.vectors import VectorSpace
+from liegg.discovery.structured import as_inputs, pack_samples
+from liegg.discovery.verification.evaluating import first_samples
+from liegg.inputs.batches import as_batches
 from liegg.inputs.model import eval_view
 from liegg.report.numbers import number
 from liegg.results.group_symmetries import GroupElement, GroupSymmetries
@@ -43,7 +47,7 @@ def moved(
 def stage(
     found: GroupSymmetries,
     elements: Sequence[GroupElement],
-    samples: Float[Tensor, "b ..."],
+    samples: Any,
     model: Any,
     *,
     classes: Sequence[str] | None,
@@ -52,7 +56,9 @@ def stage(
     own = found.continuous
     action = action_from_settings(found.settings["action"]) if own is None else own.action
     expected = found.settings.get("sample")
-    if expected is not None and list(samples.shape[1:]) != list(expected):
+    if action.structure is not None:
+        model, samples, action = as_rows(model, samples, action)
+    elif expected is not None and list(samples.shape[1:]) != list(expected):
         raise ArgumentError(
             f"samples have shape {tuple(samples.shape)}; expected [b, {', '.join(map(str, expected))}], as the samples "
             "that were analysed."
@@ -73,6 +79,16 @@ def stage(
     }
 
 
+def as_rows(model: Any, samples: Any, action: Action) -> tuple[Any, Float[Tensor, "b D"], Action]:
+    """Structured samples as rows, the model of rows, and the action on them."""
+    if model is None:
+        data, _, action = pack_samples(samples, action)
+    else:
+        inputs = as_inputs(model, samples, action)
+        model, data, action = inputs.model, inputs.data, inputs.action
+    return model, first_samples(as_batches(data), PAGE_SAMPLES), action
+
+
 def drawing(action: Action, x: Float[Tensor, "b ..."]) -> tuple[str, list[Any]]:
     """How samples are drawn, and their numbers: images, points, or bars."""
     spaces = action.spaces(tuple(x.shape[1:]))
@@ -82,9 +98,12 @@ def drawing(action: Action, x: Float[Tensor, "b ..."]) -> tuple[str, list[Any]]:
         return "image", _rounded(pixels.double())
     vectors = next((space for space in spaces if isinstance(space, VectorSpace)), None)
     if vectors is not None and vectors.kind == "vectors":
-        points = vectors.vectors(x.double())
+        stage = vectors.action.staged
+        points = stage(x.double())
         if points.shape[2] in (2, 3) and points.shape[1] <= DRAWN_POINTS:
-            return "points", _rounded(points)
+            exist = stage(action.moving(x, torch.ones_like(x)))[..., 0].bool()
+            drawn = zip(_rounded(points), exist.tolist(), strict=True)
+            return "points", [list(compress(sample, known)) for sample, known in drawn]
     return "bars", _rounded(x.double().flatten(1)[:, :DRAWN_POINTS])
 
 
