@@ -36,9 +36,10 @@ def test_means_and_covariance_are_those_of_the_dense_rows() -> None:
 
 def test_sums_of_processes_merge_to_those_of_one() -> None:
     generator = torch.Generator().manual_seed(0)
-    x = torch.randn(90, 2, generator=generator, dtype=torch.float64)
-    action, block, label = liegg.Linear(2), torch.arange(90) % 4, torch.arange(90) % 3
-    functions, covers = fourier_features(x, 5, seed=1), torch.ones(90) > 0
+    count = 3 * row_means.WINDOW
+    x = torch.randn(count, 2, generator=generator, dtype=torch.float64)
+    action, block, label = liegg.Linear(2), torch.arange(count) % 4, torch.arange(count) % 3
+    functions, covers = fourier_features(x, 5, seed=1), torch.ones(count) > 0
     empty = row_means.init(functions, action, x, 4, classes=3)
 
     def summed(part: slice) -> row_means.RowSums:
@@ -53,9 +54,10 @@ def test_sums_of_processes_merge_to_those_of_one() -> None:
             first=part.start,
         )
 
-    parts = [summed(slice(start, start + 30)) for start in (0, 30, 60)]
+    ends = range(0, count, row_means.WINDOW)
+    parts = [summed(slice(start, start + row_means.WINDOW)) for start in ends]
     merged = row_means.merge(parts[2], row_means.merge(parts[0], parts[1]))
-    one = row_means.finalise(summed(slice(0, 90)), action, x)
+    one = row_means.finalise(summed(slice(0, count)), action, x)
     two = row_means.finalise(merged, action, x)
     for first, second in zip(one[:-1], two[:-1], strict=True):
         torch.testing.assert_close(first, second)

@@ -166,6 +166,16 @@ class Diagnosis(Enum):
         "samples are like those before them, as in a series or a sorted file: they count as about {effective:independent sample}. "
         "If their order has no meaning, shuffle them; if they belong together in groups, give these in run=liegg.Run(groups=...)",
     )
+    DATA_SORTED = (
+        Kind.WARNING,
+        "parts of the data differ, as in a file that is sorted, for example by class: the order was taken to have no meaning. If the parts "
+        "are series, subjects or the like, which other data would replace by others, give them in run=liegg.Run(groups=...)",
+    )
+    DATA_COPIES = (
+        Kind.WARNING,
+        "{samples:sample} count as about {effective} independent ones, since those that are equal, or in one group, count once. If the "
+        "numbers take few values, such as small integers, no continuous motion leaves them unchanged",
+    )
     DATA_CONSTANT_COLUMNS = (
         Kind.WARNING,
         "{names} {count:?is|are} constant in the data: no motion that changes {count:?it|them} is a symmetry, and a motion that adds "

@@ -33,6 +33,14 @@ it is 1 to about 8 %."""
 JOINED_RUNS, SERIAL_ERRORS = 4, 4.0
 """Runs of consecutive samples that are joined if they depend on each other, and the standard errors from which on they do."""
 
+QUIET, LEFT_BY_NEIGHBOURS = 0.25, 0.25
+"""Share of the runs that resemble the next one, at least, if the file was sorted into a few parts: only runs at the borders of parts differ
+from their neighbours; and the share of the excess dispersion that is left between these, at most."""
+
+UNLIKE = 0.9
+"""Variance between neighbouring samples over that among samples nearby, at least, if neighbours are independent: 0.72 in a series whose
+autocorrelation is 0.3."""
+
 SAMPLES_PER_COMBINATION = 10
 """Samples per combination of test functions, at least."""
 
@@ -49,6 +57,7 @@ class MeanProblem:
         covered: samples from which the covariance was taken.
         dispersion: variance between blocks over that of independent samples, at least 1.
         serial: the same of runs of consecutive samples.
+        sorted: whether runs differ only as those of a file that was sorted into parts; `serial` is 1 then.
     """
 
     mean: Float[Tensor, "k r"]
@@ -58,6 +67,7 @@ class MeanProblem:
     covered: int
     dispersion: float
     serial: float = 1.0
+    sorted: bool = False
 
     @property
     def noise(self) -> Float[Tensor, "r r"]:
@@ -80,7 +90,9 @@ def pose_means(sums: RowMeans, displacement: Displacement, tolerance: float) -> 
     covariance = transformed(transformed(sums.covariance, functions, 0), whiten.mT, 1)
     apart = functions @ sums.blocks @ whiten - mean
     dispersed = _dispersion(apart, sums.counts, covariance).mean
-    serial = _serial_dispersion(functions @ sums.runs @ whiten - mean, sums.run_counts, covariance)
+    serial, is_sorted = _serial_dispersion(
+        functions @ sums.runs @ whiten - mean, sums.run_counts, covariance, alike=sums.alike
+    )
     dispersion = max(dispersed if dispersed > DISPERSED else 1.0, serial)
     return MeanProblem(
         mean=mean,
@@ -90,16 +102,21 @@ def pose_means(sums: RowMeans, displacement: Displacement, tolerance: float) -> 
         covered=sums.covered,
         dispersion=dispersion,
         serial=serial,
+        sorted=is_sorted,
     )
 
 
 def transformed(
     covariance: Float[Tensor, "k a k a"], matrix: Float[Tensor, "j m"], axis: int
 ) -> Float[Tensor, "..."]:
-    """Covariance after a linear map of one of its two kinds of axes."""
-    for place in (axis, axis + 2):
-        covariance = (covariance.movedim(place, -1) @ matrix.mT).movedim(-1, place)
-    return covariance
+    """Covariance after a linear map of one of its two kinds of axes, the functions (0) or the directions (1)."""
+    functions, directions, count = *covariance.shape[:2], len(matrix)
+    if axis == 0:
+        inner = (matrix @ covariance.flatten(1)).reshape(count * directions, functions, directions)
+        return (matrix @ inner).unflatten(0, (count, directions))
+    inner = covariance.flatten(0, 2) @ matrix.mT
+    inner = inner.reshape(functions, directions, functions * count)
+    return (matrix @ inner).unflatten(2, (functions, count))
 
 
 def combinations(values: Float[Tensor, "k k"], samples: int) -> Float[Tensor, "j k"]:
@@ -142,24 +159,60 @@ def _dispersion(
 
 
 def _serial_dispersion(
-    apart: Float[Tensor, "s j r"], counts: Float[Tensor, " s"], covariance: Float[Tensor, "j r j r"]
-) -> float:
-    """The dispersion of runs of consecutive samples, the largest of any function; 1 if they are independent.
+    apart: Float[Tensor, "s j r"],
+    counts: Float[Tensor, " s"],
+    covariance: Float[Tensor, "j r j r"],
+    *,
+    alike: float,
+) -> tuple[float, bool]:
+    """The dispersion of runs of consecutive samples, the largest of any function, and whether they are parts of a sorted file.
 
-    Runs that are too short see only a part of it, so that neighbouring ones are joined too.
+    It is 1 if the runs are independent, and for a sorted file. Runs that are too short see only a part of it, so that neighbouring
+    ones are joined too.
     """
     found = _dispersion(apart, counts, covariance)
     matrix = covariance.flatten(2).flatten(0, 1)
     freedom = float(matrix.trace()) ** 2 / float(matrix.square().sum().clamp_min(1e-300))
     chance = math.sqrt(2 / max((len(counts) - 1) * freedom, 1.0))
     if found.mean <= max(DISPERSED, 1 + SERIAL_ERRORS * chance):
-        return 1.0
+        return 1.0, False
+    if alike >= UNLIKE and _is_sorted(
+        apart, counts, covariance, freedom=freedom, excess=found.mean - 1
+    ):
+        return 1.0, True
     joined = counts.reshape(-1, JOINED_RUNS)
     sums = (counts[:, None, None] * apart).unflatten(0, joined.shape).sum(1)
     longer = _dispersion(
         sums / joined.sum(1).clamp_min(1)[:, None, None], joined.sum(1), covariance
     )
-    return max(found.largest, longer.largest)
+    return max(found.largest, longer.largest), False
+
+
+def _is_sorted(
+    apart: Float[Tensor, "s j r"],
+    counts: Float[Tensor, " s"],
+    covariance: Float[Tensor, "j r j r"],
+    *,
+    freedom: float,
+    excess: float,
+) -> bool:
+    """Whether many runs differ from the next no more than chance makes them: in a series each does.
+
+    Args:
+        apart: means of the runs less that of all samples.
+        counts: samples of each run.
+        covariance: of one sample.
+        freedom: degrees of freedom of the squared difference of two runs.
+        excess: dispersion of the runs less that of independent ones.
+    """
+    from scipy.stats import chi2
+
+    filled = counts > 0
+    means, sizes = apart[filled], counts[filled]
+    steps = means.diff(dim=0).square().sum((1, 2)) / (1 / sizes[1:] + 1 / sizes[:-1])
+    seen = float(steps.quantile(QUIET)) / float(torch.einsum("kaka->", covariance))
+    by_chance = float(chi2.ppf(QUIET, freedom)) / freedom
+    return seen / by_chance - 1 <= min(DISPERSED - 1, LEFT_BY_NEIGHBOURS * excess)
 
 
 def noise_of(problem: MeanProblem, h: Float[Tensor, "r d"]) -> Float[Tensor, "k d k d"]:

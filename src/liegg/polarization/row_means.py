@@ -18,6 +18,9 @@ COVARIANCE_SAMPLES, FEWEST_COVERED = 20_000, 1_000
 COVARIANCE_PRODUCTS = 2 * 10**10
 """Products that the covariance may cost: a second on one core."""
 
+WINDOW = 32
+"""Consecutive samples within which neighbours are compared with the others."""
+
 LARGEST_COVARIANCE = 4096
 """Test functions times candidates, at most: the covariance then has 128 MB."""
 
@@ -33,6 +36,7 @@ class RowSums(NamedTuple):
         covered: number of these samples.
         values: `[k]`, summed values of the functions.
         products: `[k, k]`, summed products of the values.
+        nearby: `[2]`, halved squared differences of neighbours and variances in windows of consecutive samples, of all values, summed.
         inputs: sums over the samples themselves.
         extremes: the farthest samples, and the range of every number.
     """
@@ -44,6 +48,7 @@ class RowSums(NamedTuple):
     covered: int
     values: Float[Tensor, " k"]
     products: Float[Tensor, "k k"]
+    nearby: Float[Tensor, " 2"]
     inputs: InputSums
     extremes: Extremes
 
@@ -69,6 +74,7 @@ class RowMeans(NamedTuple):
         counts: `[p]`, samples of each block.
         runs: `[s, k, g]`, the mean of each run of consecutive samples; one run if their order is not used.
         run_counts: `[s]`, samples of each run.
+        alike: variance between neighbours over that in windows of consecutive samples: 1 if they are independent there.
         samples: number of samples.
         covered: number of samples from which the covariance was taken.
         moment: summed moments, from which the action computes the displacement.
@@ -84,6 +90,7 @@ class RowMeans(NamedTuple):
     counts: Float[Tensor, " p"]
     runs: Float[Tensor, "s k g"]
     run_counts: Float[Tensor, " s"]
+    alike: float
     samples: int
     covered: int
     moment: Float[Tensor, "s s"]
@@ -119,6 +126,7 @@ def init(
         covered=0,
         values=zeros(k),
         products=zeros(k, k),
+        nearby=zeros(2),
         inputs=displacement.init(action, first),
         extremes=extremes.init(first),
     )
@@ -159,6 +167,7 @@ def update(
         square, squared = square + flat.mT @ flat, squared + flat.sum(0)
         covered += len(flat)
     sums = functions.row_sums(action, x, block * classes + label, blocks * classes)
+    nearby = state.nearby + _nearby(values)
     values = by_class(values, label, classes)
     return RowSums(
         rows=state.rows + sums.reshape(state.rows.shape),
@@ -168,6 +177,7 @@ def update(
         covered=covered,
         values=state.values + values.sum(0),
         products=state.products + values.mT @ values,
+        nearby=nearby,
         inputs=displacement.update(state.inputs, x, workspace),
         extremes=extremes.update(state.extremes, x, first),
     )
@@ -183,9 +193,20 @@ def merge(one: RowSums, other: RowSums) -> RowSums:
         covered=one.covered + other.covered,
         values=one.values + other.values,
         products=one.products + other.products,
+        nearby=one.nearby + other.nearby,
         inputs=displacement.merge(one.inputs, other.inputs),
         extremes=extremes.merge(one.extremes, other.extremes),
     )
+
+
+def _nearby(values: Float[Tensor, "b k"]) -> Float[Tensor, " 2"]:
+    """Halved squared differences of neighbours, and variances in windows: on average equal for independent samples."""
+    size = min(WINDOW, len(values))
+    if size < 2:
+        return values.new_zeros(2)
+    windows = values[: len(values) // size * size].unflatten(0, (-1, size))
+    steps = windows.diff(dim=1).square().sum() / (2 * (size - 1))
+    return torch.stack([steps, windows.var(1).sum()])
 
 
 def by_class(
@@ -228,6 +249,7 @@ def finalise(
         counts=of_blocks[1],
         runs=of_runs[0] / of_runs[2],
         run_counts=of_runs[1],
+        alike=float(state.nearby[0] / state.nearby[1]) if float(state.nearby[1]) > 0 else 1.0,
         samples=samples,
         covered=state.covered,
         moment=moment,

@@ -16,8 +16,9 @@ from liegg._utils.forward_mode import jvp
 from liegg._utils.linalg import symmetric_eigen
 from liegg.actions import Action
 
-SCALES = (0.5, 1.0, 1.5)
-"""Frequencies of Fourier features in units of one over the size of the data: coarse, middle, fine."""
+SCALES, FULL_NUMBERS = (0.5, 1.0, 1.5), 3
+"""Frequencies of Fourier features in units of one over the size of the data: coarse, middle, fine; and how many numbers of a sample they
+are for. With more numbers they fall, so that a wave has the same length: else most waves are averaged away."""
 
 MONOMIAL_DEGREE = 4
 """Degree of the monomials that are taken by name."""
@@ -230,7 +231,7 @@ def fourier_features(
         spread = ((flat - flat.mean(0)) @ frequencies.mT).square().mean(0).sqrt()
         frequencies = frequencies / spread.clamp_min(torch.finfo(spread.dtype).tiny)[:, None]
     else:
-        frequencies = _scaled(frequencies, flat)
+        frequencies = _scaled(frequencies, flat) * math.sqrt(min(1.0, FULL_NUMBERS / flat.shape[1]))
     sizes = torch.tensor(scales, dtype=torch.float64).repeat(math.ceil(count / len(scales)))
     phases = 2 * math.pi * torch.rand(count, generator=generator, dtype=torch.float64)
     kind = "random Fourier features" if grid is None else "random smooth filters"

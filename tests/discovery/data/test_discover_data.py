@@ -205,8 +205,45 @@ def test_samples_that_depend_on_those_before_them_decide_less() -> None:
     sym = liegg.discover_data(series, liegg.Linear(2), functions=48)
     assert sym.decision.undecided
     assert Diagnosis.DATA_DEPENDS_ON_ORDER in [one.diagnosis for one in sym.decision.warnings]
-    whole = data_set("gaussian", 4000)[:, :2]
-    plain = liegg.discover_data(whole, liegg.Linear(2), functions=48)
-    ordered = liegg.discover_data(whole[whole[:, 0].argsort()], liegg.Linear(2), functions=48)
+    assert "shuffle" in str(sym.decision.warnings[0])
+
+
+@pytest.mark.parametrize("parts", [2, 8])
+def test_a_file_sorted_by_class_is_decided_as_if_it_were_shuffled(parts: int) -> None:
+    x = data_set("gaussian", 6000)[:, :2]
+    sector = ((torch.atan2(x[:, 1], x[:, 0]) / (2 * math.pi) + 0.5) * parts).floor()
+    plain = liegg.discover_data(x, liegg.Linear(2), functions=48)
+    ordered = liegg.discover_data(x[sector.argsort()], liegg.Linear(2), functions=48)
     assert not plain.decision.warnings
-    assert "shuffle" in str(ordered.decision.warnings[0])
+    assert [one.diagnosis for one in ordered.decision.warnings] == [Diagnosis.DATA_SORTED]
+    assert ordered.nullity == plain.nullity == 1
+    assert not ordered.decision.undecided
+
+
+def test_many_parts_of_a_file_count_as_many_samples() -> None:
+    """Sixty clusters of samples around centres: a sample of sixty, not of six thousand."""
+    generator = torch.Generator().manual_seed(0)
+    centres = torch.randn(60, 1, 2, generator=generator, dtype=torch.float64)
+    noise = torch.randn(60, 100, 2, generator=generator, dtype=torch.float64)
+    sym = liegg.discover_data((centres + noise).flatten(0, 1), liegg.Linear(2), functions=48)
+    assert sym.decision.undecided
+    assert Diagnosis.DATA_DEPENDS_ON_ORDER in [one.diagnosis for one in sym.decision.warnings]
+
+
+def test_numbers_with_few_values_are_named() -> None:
+    x = (data_set("gaussian", 4000) / 2).round()
+    sym = liegg.discover_data(x, liegg.Linear(3), functions=48)
+    assert sym.decision.undecided
+    assert Diagnosis.DATA_COPIES in [one.diagnosis for one in sym.decision.warnings]
+    with pytest.raises(ArgumentError, match=r"count as about \d different ones"):
+        liegg.discover_data((x > 0).double(), liegg.Linear(3), functions=48)
+
+
+def test_rotations_of_eight_dimensions() -> None:
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(8000, 8, generator=generator, dtype=torch.float64)
+    with pytest.raises(ArgumentError, match=r"restrict\(liegg.so\(8\)\)"):
+        liegg.discover_data(x, liegg.Linear(8))
+    action = liegg.Linear(8).restrict(liegg.so(8)[:13])
+    assert liegg.discover_data(x, action).nullity == 13
+    assert liegg.discover_data(x.exp(), action).nullity == 0

@@ -12,7 +12,13 @@ from liegg._utils.version import __version__
 from liegg.actions import Action, Displacement, MatrixAction
 from liegg.algebra.words.wording import coordinate_names
 from liegg.decision.directions import symmetry_directions
-from liegg.decision.distribution import MeanProblem, MeanSolution, pose_means, solve_distribution
+from liegg.decision.distribution import (
+    SAMPLES_PER_COMBINATION,
+    MeanProblem,
+    MeanSolution,
+    pose_means,
+    solve_distribution,
+)
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.data.verdict import decide_distribution, test_of
 from liegg.discovery.described import described
@@ -37,14 +43,13 @@ def conclude(
 
     Args:
         action: the candidate generators.
-        sums: means over the data, for the action whose rows were taken.
+        sums: means over the data.
         thresholds: what counts as a symmetry.
         functions: the test functions, in words.
         shape: shape of a sample.
         seed: of the test functions.
         doubts: why the test functions may miss what breaks a symmetry, or did.
     """
-    sums = projected(action, sums)
     displacement = replace(action.displacement(sums.moment, sums.samples), noise=sums.noise)
     problem, solved = _solve(sums, displacement, thresholds, functions)
     accumulated = Accumulated(
@@ -113,32 +118,20 @@ def _check_functions(problem: MeanProblem, functions: str) -> None:
     """Raise `ArgumentError` unless the test functions can tell the candidates apart."""
     combinations, candidates = problem.mean.shape
     if combinations <= candidates:
+        few = problem.samples < SAMPLES_PER_COMBINATION * candidates
         raise ArgumentError(
-            f"these test functions ({functions}) cannot tell {candidates} candidates apart: {combinations} of them are independent on "
-            f"{problem.samples:.0f} samples. Give more functions or more samples, or restrict the action."
+            f"these test functions ({functions}) cannot tell {candidates} candidates apart: {combinations} of them are independent"
+            + (
+                f" on samples that count as about {problem.samples:.0f} different ones"
+                if few
+                else ""
+            )
+            + ". Give more functions or more samples, or restrict the action."
         )
     if candidates and not float(torch.einsum("kaka->", problem.covariance)) > 0:
         raise ArgumentError(
             f"the derivatives of the test functions ({functions}) vanish on all samples. Give functions that change with the samples."
         )
-
-
-def projected(action: Action, sums: RowMeans) -> RowMeans:
-    """The means of the action's own candidates, if the rows are those of an action that it was restricted from."""
-    if action.row_action is action:
-        return sums
-    k, g = sums.mean.shape
-    covariance = action.project(sums.covariance.reshape(k * g * k, g))
-    own = covariance.shape[1]
-    covariance = covariance.reshape(k, g, k, own).permute(0, 3, 2, 1).reshape(k * own * k, g)
-    covariance = action.project(covariance).reshape(k, own, k, own).permute(0, 3, 2, 1)
-    blocks, runs = (
-        action.project(means.flatten(0, 1)).unflatten(0, (-1, k))
-        for means in (sums.blocks, sums.runs)
-    )
-    return sums._replace(
-        mean=action.project(sums.mean), covariance=covariance, blocks=blocks, runs=runs
-    )
 
 
 def _factor(problem: MeanProblem, solved: MeanSolution, samples: int) -> RFactor:

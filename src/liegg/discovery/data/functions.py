@@ -6,12 +6,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
-from liegg.actions import Action
+from liegg.actions import Action, MatrixAction
 from liegg.polarization.row_means import LARGEST_COVARIANCE
 from liegg.polarization.test_functions import TestFunctions, as_test_functions, fourier_features
 
-FUNCTIONS, FEWEST_FUNCTIONS = 128, 16
-"""Number of test functions, and the fewest that are taken if there are many candidates."""
+FUNCTIONS, FEWEST_FREE = 128, 8
+"""Number of test functions, and how many of them there are beyond those that the candidates use up, at least."""
+
+MOST_CANDIDATES = 60
+"""Candidates for which there are as many functions as that."""
 
 
 def is_own(functions: Any) -> bool:
@@ -31,7 +34,7 @@ def choose_functions(
         seed: of random functions.
         classes: number of classes.
     """
-    columns = action.row_action.size
+    columns = action.size
     most = LARGEST_COVARIANCE // (columns * classes)
     count = FUNCTIONS
     if isinstance(functions, int) and not isinstance(functions, bool) and functions > 0:
@@ -44,10 +47,14 @@ def choose_functions(
                 "Give fewer of them."
             )
         return chosen
-    if most < min(count, FEWEST_FUNCTIONS):
+    if most * classes < columns + FEWEST_FREE:
+        smaller = "..."
+        if isinstance(action, MatrixAction):
+            n, rigid = action.ambient, action.homogeneous
+            smaller = f"liegg.se({n - 1})" if rigid else f"liegg.so({n})"
         raise ArgumentError(
-            f"the action has {columns} candidates; the symmetries of a data set are tested with at most "
-            f"{LARGEST_COVARIANCE // FEWEST_FUNCTIONS}. Pass a smaller family, for example action.restrict(...)."
+            f"the action has {columns} candidates; the symmetries of a data set are tested with at most {MOST_CANDIDATES}. Pass a smaller "
+            f"family, for example action.restrict({smaller})."
         )
     return fourier_features(x, min(count, most), seed=seed, grid=grid_of(action, x))
 

@@ -12,11 +12,12 @@ from liegg.actions import Action
 from liegg.decision.distribution import COUNT_LEVEL, combinations, test_of_means, transformed
 from liegg.decision.distribution_test import FurtherTest
 from liegg.decision.quadratic_test import QuadraticTest
-from liegg.discovery.data.functions import grid_of
+from liegg.discovery.data.functions import FEWEST_FREE, grid_of
 from liegg.discovery.data.reading import Reading, span_means_of
 from liegg.polarization.row_means import LARGEST_COVARIANCE
 from liegg.polarization.span_means import SpanMeans
 from liegg.polarization.test_functions import (
+    FULL_NUMBERS,
     FourierFeatures,
     TestFunctions,
     data_size,
@@ -28,9 +29,6 @@ from liegg.spectrum.defects import squared_motion
 FINER_SCALES = (2.0, 3.0, 4.5, 7.0)
 """Frequencies of the finer functions in the plane, in units of one over the size of the data: four to ten times the usual ones. In
 more dimensions a wave has the same length."""
-
-FEWEST_FREE = 8
-"""Combinations of test functions that no other direction uses up, at least, for a test."""
 
 SMALLEST_CHANCE = 1e-12
 """Chance below which nothing more is said of it."""
@@ -104,7 +102,7 @@ def _families(
         families.append(fourier_features(x, count, seed=seed, grid=grid))
     if _is_coloured_or_on_grid(action):  # finer filters would see pixels
         return families
-    shrink = math.sqrt(2 / max(2, x[0].numel()))
+    shrink = math.sqrt(2 / min(max(2, x[0].numel()), FULL_NUMBERS))
     families += [
         fourier_features(x, count, seed=seed + place, scales=(shrink * scale,))
         for place, scale in enumerate(FINER_SCALES, start=1)

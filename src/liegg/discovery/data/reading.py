@@ -93,11 +93,11 @@ class Reading:
 
 def means_of(reading: Reading, functions: TestFunctions) -> RowMeans:
     """One pass: means of the derivatives, with their covariance."""
-    rows, classes, assigner = reading.action.row_action, reading.classes, reading.assigner
+    action, classes, assigner = reading.action, reading.classes, reading.assigner
     # Samples with labels in groups= may depend on each other within groups only.
     runs = RUNS if assigner.groups is None and reading.batches.count else 1
-    workspace, blocks = Workspace(rows), assigner.count * runs
-    empty = row_means.init(functions, rows, reading.first, blocks, classes=classes.count)
+    workspace, blocks = Workspace(action), assigner.count * runs
+    empty = row_means.init(functions, action, reading.first, blocks, classes=classes.count)
     state, covered = empty, covariance_samples(len(empty.squared))
     for number, x, hashes in reading.shared():
         run = (number + torch.arange(len(x))) * runs // (reading.batches.count or 1)
@@ -116,7 +116,7 @@ def means_of(reading: Reading, functions: TestFunctions) -> RowMeans:
         )
     classes.check_count(count)
     assigner.check_count(count)
-    return row_means.finalise(state, rows, reading.first, runs=runs)
+    return row_means.finalise(state, action, reading.first, runs=runs)
 
 
 def span_means_of(

@@ -31,6 +31,9 @@ CARRIED = 0.25
 """Share of the variance of the data that a handful of samples may carry without a warning: normal samples, if there are 100, stay below
 it, and lognormal ones, if there are 1000."""
 
+COPIED = 2.0
+"""Variance between blocks over that of independent samples from which on it is said that copies count once."""
+
 SEPARATED = 0.999
 """Share of a gap that counts as the gap itself."""
 
@@ -91,6 +94,7 @@ def decide_distribution(
     warnings = (
         *_about_units(feature_sizes),
         *_about_order(problem),
+        *_about_copies(problem, sums.samples),
         *_about_constants(sums, columns),
         *carried,
     )
@@ -204,10 +208,20 @@ def _about_carriers(sums: RowMeans) -> tuple[Remark, ...]:
 
 
 def _about_order(problem: MeanProblem) -> tuple[Remark, ...]:
-    """That samples depend on those before them."""
+    """That samples depend on those before them, or that the file was sorted."""
+    if problem.sorted:
+        return (Diagnosis.DATA_SORTED(),)
     if problem.serial <= 1:
         return ()
     return (Diagnosis.DATA_DEPENDS_ON_ORDER(effective=max(1, round(problem.samples))),)
+
+
+def _about_copies(problem: MeanProblem, samples: int) -> tuple[Remark, ...]:
+    """That samples are the same as others, or belong together, so that few count."""
+    if problem.serial > 1 or problem.dispersion < COPIED:
+        return ()
+    effective = max(1, round(problem.samples))
+    return (Diagnosis.DATA_COPIES(samples=samples, effective=effective),)
 
 
 def _of_data(reason: Remark) -> Remark:
