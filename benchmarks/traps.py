@@ -9,8 +9,9 @@ import os
 import time
 from pathlib import Path
 
+from liegg.studies.error_rates.parallel import starmap
 from liegg.studies.error_rates.tally import Row
-from liegg.studies.error_rates.traps_catalog import TRAP_FAMILIES, cases, judge_all
+from liegg.studies.error_rates.traps_catalog import TRAP_FAMILIES, cases, judged
 from liegg.studies.traps import summary, table
 from result_files import store
 
@@ -40,7 +41,8 @@ def main() -> None:
             lines.write(json.dumps(row) + "\n")
             lines.flush()
 
-        rows = judge_all(keys, processes=given.processes, finished=keep)
+        asked = [(key,) for key in keys]
+        rows = starmap(judged, asked, processes=given.processes, finished=keep)
     results = {"seeds": [given.series], "cases": rows, **summary(rows)}
     command = f"python benchmarks/traps.py --series {given.series}"
     store(results, given.out, command, begin=begin)
