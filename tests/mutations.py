@@ -599,8 +599,10 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("Constant columns are named.", "(state.least == state.greatest)", "(state.least != 0)")
     ),
     *of("polarization/sample_digest.py", "tests/polarization/test_sample_digest.py")(
-        ("The digest of the data depends on its order.", " + splitmix64(places * STRIDE)", ""),
-        ("Zeros of both signs are one sample.", "_word_sums(samples + 0.0)", "_word_sums(samples)"),
+        ("The digest of the data depends on its order.", " + splitmix64(places * STRIDE)", "")
+    ),
+    *of("polarization/sample_digest.py", "src/liegg/polarization/sample_digest.py")(
+        ("Zeros of both signs are one sample.", "_word_sums(samples + 0.0)", "_word_sums(samples)")
     ),
     *of("inputs/spot_check.py", "tests/inputs/test_spot_check.py")(
         (
