@@ -245,8 +245,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "Combinations of a sample depend on its number alone.",
-            "_reverse(model, action, x, plan, first, halved",
-            "_reverse(model, action, x, plan, 0, halved",
+            "model, action, x, plan, first=first, halved",
+            "model, action, x, plan, first=0, halved",
         ),
         (
             "A route that disagrees with reverse mode is not taken.",
@@ -518,6 +518,164 @@ MUTATIONS: tuple[Mutation, ...] = (
             "module = original(model)",
         ),
         ("Weights follow their seed.", "with seeded(seed):", "with seeded(0):"),
+    ),
+    *of("discovery/exact_motions.py", "tests/discovery/test_exact_motions.py")(
+        (
+            "Finite motions refute what a derivative hides.",
+            "if largest <= max(REFUTING_CHANGE, floor):",
+            "if True:",
+        ),
+        (
+            "What the derivative accounts for refutes nothing.",
+            "return largest if hidden > UNACCOUNTED else 0.0",
+            "return largest",
+        ),
+    ),
+    *of(
+        "discovery/group/local.py",
+        "tests/discovery/group/test_exact_beside_near.py"
+        "::test_a_symmetry_of_the_samples_alone_is_not_part_of_the_group",
+    )(
+        (
+            "A symmetry of the samples alone is not part of a group.",
+            "return largest if largest > ABOVE_ROUNDING * setting.floor else 0.0",
+            "return 0.0",
+        )
+    ),
+    *of("decision/unclosed.py", "tests/discovery/test_closed_levels.py")(
+        (
+            "Exact directions that form no algebra are undecided.",
+            "undecided=exact - closed,",
+            "undecided=0,",
+        ),
+        (
+            "Exact directions whose brackets are not exact join the next level.",
+            'grades=("exact",) * closed + (grade,) * (exact - closed)',
+            'grades=("exact",) * exact',
+        ),
+    ),
+    *of("discovery/saturation.py", "tests/discovery/test_saturation.py")(
+        (
+            "Halves that leave different directions open decide nothing.",
+            "return bool((shares[:, 0] > SEEN_SHARE).all())",
+            "return True",
+        )
+    ),
+    *of("discovery/each_output.py", "tests/discovery/test_each_output.py")(
+        ("A large output does not hide a small one.", "if not len(broken):", "if True:"),
+        (
+            "An output that does not respond accuses nobody.",
+            "return torch.where(alive[:, None], defects, 0.0)",
+            "return torch.where(alive[:, None], defects, 1e9)",
+        ),
+    ),
+    *of("decision/verified.py", "tests/decision/test_verified.py")(
+        (
+            "Directions that fail come after the others.",
+            "return Verified(new, order, tuple(shares[i] for i in order))",
+            "return Verified(new, tuple(range(len(order))), shares)",
+        ),
+        (
+            "Exact directions that do not close are lowered.",
+            'if worse or level == "exact":',
+            "if False:",
+        ),
+    ),
+    *of("decision/two_sample.py", "tests/decision/test_two_sample.py")(
+        (
+            "Equal distributions are rejected as rarely as stated.",
+            "return share, rank / (1 + PERMUTATIONS)",
+            "return share, rank / (1 + PERMUTATIONS) / 4",
+        )
+    ),
+    *of("decision/distribution.py", "tests/decision/test_distribution.py")(
+        (
+            "The noise of the means is taken from their squares.",
+            "problem.mean.mT @ problem.mean - problem.noise",
+            "problem.mean.mT @ problem.mean",
+        )
+    ),
+    *of("polarization/extremes.py", "tests/polarization/test_extremes.py")(
+        ("Constant columns are named.", "(state.least == state.greatest)", "(state.least != 0)")
+    ),
+    *of("polarization/sample_digest.py", "tests/polarization/test_sample_digest.py")(
+        ("The digest of the data depends on its order.", " + splitmix64(places * STRIDE)", "")
+    ),
+    *of("polarization/sample_digest.py", "src/liegg/polarization/sample_digest.py")(
+        ("Zeros of both signs are one sample.", "_word_sums(samples + 0.0)", "_word_sums(samples)")
+    ),
+    *of("inputs/spot_check.py", "tests/inputs/test_spot_check.py")(
+        (
+            "A model that mixes samples in a later batch is found.",
+            "if float(mixing.max()) > self._allowed(MIXING_UNITS * eps):",
+            "if False:",
+        ),
+        (
+            "A model that draws random numbers in a later batch is found.",
+            "if float(random.max()) > self._allowed(RANDOM_UNITS * eps):",
+            "if False:",
+        ),
+    ),
+    *of("inputs/task.py", "tests/inputs/test_task.py")(
+        (
+            "A target is of classes.",
+            "if model.target is not None or output == OBVIOUS:",
+            "if output == OBVIOUS:",
+        ),
+        ("Maps are values.", "if len(model.output_shape) > 1:", "if False:"),
+    ),
+    *of("inputs/target.py", "tests/inputs/test_target.py")(
+        ("A class minus itself is refused.", "if one == other:", "if False:"),
+        (
+            "A class that is listed twice is refused.",
+            "if len(set(classes)) < len(classes):",
+            "if False:",
+        ),
+        ("True is not a class.", "if isinstance(one, bool) or not", "if not"),
+    ),
+    *of("inputs/structure/packed.py", "tests/inputs/structure/test_packed.py")(
+        (
+            "Numbers that differ between structured samples are refused.",
+            "_check_shared(shared, reader.plain_numbers(one), number)",
+            "pass",
+        )
+    ),
+    *of("algebra/finite/close.py", "tests/algebra/finite/test_close.py")(
+        (
+            "A tolerance that joins elements is refused.",
+            "if not 0 < tolerance < 0.25:",
+            "if False:",
+        ),
+        (
+            "A matrix without an inverse is refused.",
+            "if not float(torch.linalg.cond(matrix)) < 1e12:",
+            "if False:",
+        ),
+    ),
+    *of(
+        "algebra/stability.py",
+        "tests/algebra/test_identify_noise.py",
+        "tests/algebra/test_identify.py",
+    )(
+        (
+            "A name that another action of the same algebra may take is not sure.",
+            "return None if abstract == name else Diagnosis.OTHER_ACTION",
+            "return None if True else Diagnosis.OTHER_ACTION",
+        )
+    ),
+    *of("discovery/about/shares.py", "tests/discovery/about/test_shares.py")(
+        (
+            "A share of changed predictions has an interval that is never empty.",
+            "max(0.0, min(mean, middle - half)), min(1.0, max(mean, middle + half))",
+            "mean, mean",
+        )
+    ),
+    *of("discovery/verification/measure.py", "tests/discovery/verification/test_measure.py")(
+        (
+            "Outputs that are not finite are infinitely far.",
+            ".nan_to_num(nan=torch.inf, posinf=torch.inf)",
+            ".nan_to_num(nan=0.0, posinf=0.0)",
+        )
     ),
 )
 

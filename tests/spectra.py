@@ -7,9 +7,11 @@ import torch
 from hypothesis import strategies as st
 
 import liegg
+from liegg.decision.decide import DataFacts, decide
 from liegg.decision.intervals import Bootstrap, bootstrap
 from liegg.decision.rank import count, evidence, rule
 from liegg.decision.thresholds import Thresholds
+from liegg.spectrum.defects import Defects
 
 FLOOR = 1e-27
 USUAL = Thresholds(
@@ -74,3 +76,22 @@ def all_thresholds(draw):
 
 
 SOME_THRESHOLDS = st.just(USUAL) | all_thresholds()
+
+
+def solved(values, *, trivial=0, sensitivity=1.0, directions=None, barely=0):
+    eye = torch.eye(len(values) + trivial, dtype=torch.float64)
+    chosen = eye[: len(values)] if directions is None else directions
+    return Defects(
+        torch.tensor(values, dtype=torch.float64), chosen, eye[len(values) :], sensitivity, barely
+    )
+
+
+def decided(solution, *, floor=FLOOR, thresholds=None, bounds=None, warnings=(), **facts):
+    """The decision on defects, or on a solution."""
+    solution = solved(solution) if isinstance(solution, list) else solution
+    thresholds, values = thresholds or Thresholds(), solution.values
+    facts = DataFacts(**dict[str, Any](samples=100) | facts)
+    open_end = facts.unsolved and bool((values > floor).any())
+    following = float(values[-1]) if open_end else math.inf
+    case = evidence(values, bounds, floor=floor, following=following)
+    return decide(solution, case, facts, thresholds, warnings=warnings)

@@ -34,8 +34,13 @@ def test_outputs_that_share_a_symmetry_are_not_accused():
     assert (sym.nullity, breaking(sym)) == (3, [])
 
 
-def test_a_dead_output_and_exact_symmetries_are_not_looked_at():
-    def model(x):
-        return torch.stack([x.square().sum(1), torch.ones_like(x[:, 0])], dim=1)
+@pytest.mark.parametrize("slope", [0.0, 0.01])
+def test_a_dead_output_is_not_accused(slope):
+    """Beside exact symmetries outputs are not looked at one by one, beside others they are."""
 
-    assert breaking(liegg.discover(model, normal(300, 3), liegg.Linear(3))) == []
+    def model(x):
+        return torch.stack([x.square().sum(1) + slope * x[:, 0], torch.ones_like(x[:, 0])], dim=1)
+
+    sym = liegg.discover(model, normal(300, 3), liegg.Linear(3))
+    assert (sym.nullity, breaking(sym)) == (3, [])
+    assert sym.decision.exact == (1 if slope else 3)

@@ -59,8 +59,19 @@ def turning(x):
         ),
         (turning, X, liegg.Linear(3), liegg.Linear(3), 4),
         (square, X.bfloat16(), liegg.Linear(3), None, 3),
+        # Motions out of the plane change the output, as its derivative off the plane says.
+        (
+            lambda x: square(x) + x[:, 2].square(),
+            X * torch.tensor([1.0, 1.0, 0.0], dtype=torch.float64),
+            liegg.Linear(3),
+            None,
+            3,
+        ),
     ],
-    ids=["float64", "offset in float32", "positive numbers", "rigid", "equivariance", "bfloat16"],
+    ids=[
+        *("float64", "offset in float32", "positive numbers", "rigid", "equivariance", "bfloat16"),
+        "samples in a plane",
+    ],
 )
 def test_what_holds_stays_exact(function, x, action, output_action, count):
     sym = liegg.discover(function, x, action, output_action=output_action)
