@@ -10,6 +10,7 @@ checkout over the median of the other one.
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -36,8 +37,10 @@ def calls(folder: Path, *, quick: bool) -> dict[str, Call]:
     import torch
     from torch import Tensor, nn
 
+    import fixed_cost
     import liegg
     from liegg.actions import smooth
+    from scale import residual as resnet50
 
     torch.manual_seed(0)
 
@@ -75,6 +78,10 @@ def calls(folder: Path, *, quick: bool) -> dict[str, Call]:
     pair, plane, general = liegg.Linear(5, copies=2), liegg.Image("affine"), liegg.Linear(24)
     o5, gl24, residual = perceptron(10, 32, 32, 32, 32, 1), perceptron(24, 64, 64, 1), Residual()
     numbers = count()
+    tiny, few = fixed_cost.small(10_000 // share)[:2]  # some of its directions are weak, and named
+    line = liegg.Linear(5)
+    # As many layers as a ResNet-50, but narrow: nearly all of the time is that of the host, as on a GPU.
+    deep, pixels = resnet50((4, 8, 16, 32)).eval(), torch.rand(8, 3, 32, 32)
 
     def small() -> Any:
         return liegg.discover(o5, vectors[:500], pair)
@@ -88,6 +95,18 @@ def calls(folder: Path, *, quick: bool) -> dict[str, Call]:
         return None
 
     return {
+        "discover: perceptron of 113 weights, 200 samples": (
+            nothing,
+            lambda _: liegg.discover(tiny, few[:200], line),
+        ),
+        "discover: perceptron of 113 weights, 10,000 samples": (
+            nothing,
+            lambda _: liegg.discover(tiny, few, line),
+        ),
+        "discover: narrow residual network of 50 layers, 8 images, outputs summed": (
+            nothing,
+            lambda _: liegg.discover(deep, pixels, plane, outputs="sum"),
+        ),
         "discover: perceptron, two vectors of R⁵": (
             nothing,
             lambda _: liegg.discover(o5, vectors, pair),
@@ -109,11 +128,13 @@ def calls(folder: Path, *, quick: bool) -> dict[str, Call]:
     }
 
 
-def measure(repeats: int, *, quick: bool) -> dict[str, dict[str, float]]:
-    """Median wall-clock and processor seconds of every call, after one call that is not counted."""
+def measure(repeats: int, match: str, *, quick: bool) -> dict[str, dict[str, float]]:
+    """Median wall-clock and processor seconds of every call whose name matches, after one call that is not counted."""
     medians = {}
     with tempfile.TemporaryDirectory() as folder:
         for name, (prepare, call) in calls(Path(folder), quick=quick).items():
+            if not re.search(match, name):
+                continue
             wall, processor = [], []
             for _ in range(repeats + 1):
                 given = prepare()
@@ -128,19 +149,22 @@ def measure(repeats: int, *, quick: bool) -> dict[str, dict[str, float]]:
     return medians
 
 
-def compare(other: Path, rounds: int, repeats: int, *, quick: bool) -> list[dict[str, Any]]:
+def compare(
+    other: Path, rounds: int, repeats: int, match: str, *, quick: bool
+) -> list[dict[str, Any]]:
     """Measure both checkouts in turns.
 
     Args:
         other: folder `src` of the other checkout.
         rounds: processes per checkout.
         repeats: measured calls per process.
+        match: regular expression that the names of the measured calls match.
         quick: fewer samples.
 
     Returns:
         For every call the seconds of both checkouts, and their ratios.
     """
-    command = [sys.executable, __file__, "--worker", "--repeats", str(repeats)]
+    command = [sys.executable, __file__, "--worker", "--repeats", str(repeats), "--match", match]
     sources = {"before": other, "after": ROOT / "src"}
     runs: dict[str, list[dict[str, dict[str, float]]]] = {name: [] for name in sources}
     for _ in range(rounds):
@@ -176,20 +200,24 @@ def main() -> None:
     parser.add_argument("--other", type=Path, help="folder src of the other checkout")
     parser.add_argument("--rounds", type=int, default=3, help="processes per checkout")
     parser.add_argument("--repeats", type=int, default=5, help="measured calls per process")
+    parser.add_argument("--match", default="", help="regular expression of the calls to measure")
     parser.add_argument("--quick", action="store_true", help="fewer samples: does it run?")
     parser.add_argument("--out", type=Path, default=ROOT / "results" / "bench-house.json")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        print(json.dumps(measure(options.repeats, quick=options.quick)))
+        print(json.dumps(measure(options.repeats, options.match, quick=options.quick)))
         return
     if options.other is None or not (options.other / "liegg").is_dir():
         parser.error(f"--other {options.other}: expected a folder src that holds liegg.")
     from liegg.studies.provenance import provenance, write_json
 
     begin = time.perf_counter()
-    rows = compare(options.other, options.rounds, options.repeats, quick=options.quick)
+    rows = compare(
+        options.other, options.rounds, options.repeats, options.match, quick=options.quick
+    )
     command = "python benchmarks/before_after.py --other OTHER/src" + " --quick" * options.quick
+    command += f" --match '{options.match}'" if options.match else ""
     results = {
         "study": "bench-house",
         "quick": options.quick,

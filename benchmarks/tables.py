@@ -212,6 +212,19 @@ def layers(found: Results) -> list[str]:
     ]
 
 
+def before_and_after(found: Results) -> list[str]:
+    """Processor time of calls of two versions, measured in one run."""
+    return [
+        "| call | before | after | ratio |",
+        "|---|---|---|---|",
+        *[
+            f"| {one['call']} | {_time(one['before_processor_seconds'])} | {_time(one['after_processor_seconds'])} | "
+            f"{one['processor_ratio']:.2f} |"
+            for one in found["calls"]
+        ],
+    ]
+
+
 SECTIONS: dict[str, tuple[str, Callable[[Results], list[str]]]] = {
     "scaling": ("bench-scaling", scaling),
     "growth with samples": ("bench-growth", by_samples),
@@ -223,6 +236,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Results], list[str]]]] = {
     "one GPU": ("bench-gpu-cost", gpu_cost),
     "other passes on one GPU": ("bench-scale-cuda", scale),
     "fixed cost": ("bench-fixed-cost", fixed_cost),
+    "before and after": ("bench-fixed-cost-before-after", before_and_after),
     "large spaces": ("bench-candidates-cpu", candidates),
     "large spaces on a GPU": ("bench-candidates-cuda", candidates),
     "layers": ("bench-layers", layers),

@@ -229,16 +229,7 @@ def update(
 
 
 class _Batch(NamedTuple):
-    """Some samples at consecutive positions, with their blocks, rows and outputs.
-
-    Attributes:
-        x: the samples.
-        first: position of the first of them.
-        block: block of each; None without blocks.
-        sketch: of all samples up to these.
-        rows: of each.
-        y: outputs of each.
-    """
+    """Some samples at consecutive positions, with their blocks, the sketch of all samples up to them, rows and outputs."""
 
     x: Float[Tensor, "b ..."]
     first: int
