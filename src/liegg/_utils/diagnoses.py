@@ -1184,6 +1184,10 @@ class Diagnosis(Enum):
         "{given} generators were given, {dependent} of them dependent on the others: "
         "their span has dimension {dimension}",
     )
+    NEARLY_DEPENDENT = (
+        Kind.NOTE,
+        "the generators are nearly dependent: an orthonormal one is off by up to {factor:.2g} times the stated uncertainty",
+    )
     TOO_LARGE_TO_IDENTIFY = (
         Kind.REASON,
         "{count:?1 matrix|{count} matrices} of {side} × {side} {count:?is|are} too large to be identified",
