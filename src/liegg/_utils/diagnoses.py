@@ -378,6 +378,12 @@ class Diagnosis(Enum):
         "moved along the exact directions by up to the data's spread, {samples} samples change the output by {percent:.2g} % of its "
         "spread, and the derivative along the motion does not account for it: it hides a part of the output (.detach(), rounding, a step)",
     )
+    CHANGES_OUTSIDE = (
+        Kind.WARNING,
+        "the data lies in a subspace that the {directions:symmetry} {directions:?leaves|leave}: to first order the output stays, but moved "
+        "along {directions:?it|them} by up to their spread, {samples} samples change the output by {percent:.2g} % of its spread. Samples "
+        "outside the subspace would decide",
+    )
     CLASS_REFUTED = (
         Kind.WARNING,
         "the data lies in a subspace; to first order the symmetries there are {name}, but moved along it by up to their spread, "
