@@ -380,9 +380,8 @@ class Diagnosis(Enum):
     )
     CHANGES_OUTSIDE = (
         Kind.WARNING,
-        "the data lies in a subspace that the {directions:symmetry} {directions:?leaves|leave}: to first order the output stays, but moved "
-        "along {directions:?it|them} by up to their spread, {samples} samples change the output by {percent:.2g} % of its spread. Samples "
-        "outside the subspace would decide",
+        "the data lies in a subspace that symmetries leave: to first order the output stays, but moved along them by up to their spread, "
+        "{samples} samples change the output by {percent:.2g} % of its spread. Samples outside the subspace would decide",
     )
     CLASS_REFUTED = (
         Kind.WARNING,
@@ -415,7 +414,7 @@ class Diagnosis(Enum):
     )
     FEW_MOVE = (
         Kind.NOTE,
-        "no intervals: a few of {samples:sample} carry most of the motion of the data, and others most of the change of the output, so "
+        "no intervals: of {samples:sample}, a few carry most of the motion of the data, and others most of the change of the output, so "
         "that what these few change is seldom seen. Look at the largest samples: leave out outliers, or use many more samples",
     )
     HEAVY_TAILS = (

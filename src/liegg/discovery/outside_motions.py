@@ -58,7 +58,7 @@ def outside_tried(
     numbers = {"samples": len(x), "percent": 100 * change**0.5}
     if of_class:
         return _renamed(sym, Diagnosis.CLASS_REFUTED(name=sym.name.partition(",")[0], **numbers))
-    warning = Diagnosis.CHANGES_OUTSIDE(directions=sym.nullity, **numbers)
+    warning = Diagnosis.CHANGES_OUTSIDE(**numbers)
     decision = replace(sym.decision, warnings=(*sym.decision.warnings, warning))
     return replace(sym, decision=decision)
 
