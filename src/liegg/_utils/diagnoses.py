@@ -388,6 +388,11 @@ class Diagnosis(Enum):
         "moved along the exact directions by up to the data's spread, {samples} samples change the output by {percent:.2g} % of its "
         "spread, and the derivative along the motion does not account for it: it hides a part of the output (.detach(), rounding, a step)",
     )
+    CHANGES_OUTSIDE = (
+        Kind.WARNING,
+        "the data lies in a subspace that symmetries leave: to first order the output stays, but moved along them by up to their spread, "
+        "{samples} samples change the output by {percent:.2g} % of its spread. Samples outside the subspace would decide",
+    )
     CLASS_REFUTED = (
         Kind.WARNING,
         "the data lies in a subspace; to first order the symmetries there are {name}, but moved along it by up to their spread, "
@@ -419,7 +424,7 @@ class Diagnosis(Enum):
     )
     FEW_MOVE = (
         Kind.NOTE,
-        "no intervals: a few of {samples:sample} carry most of the motion of the data, and others most of the change of the output, so "
+        "no intervals: of {samples:sample}, a few carry most of the motion of the data, and others most of the change of the output, so "
         "that what these few change is seldom seen. Look at the largest samples: leave out outliers, or use many more samples",
     )
     HEAVY_TAILS = (
@@ -1204,6 +1209,10 @@ class Diagnosis(Enum):
         Kind.NOTE,
         "{given} generators were given, {dependent} of them dependent on the others: "
         "their span has dimension {dimension}",
+    )
+    NEARLY_DEPENDENT = (
+        Kind.NOTE,
+        "the generators are nearly dependent: an orthonormal one is off by up to {factor:.2g} times the stated uncertainty",
     )
     TOO_LARGE_TO_IDENTIFY = (
         Kind.REASON,

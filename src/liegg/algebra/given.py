@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -75,13 +75,31 @@ class Noise:
         return max(self.angle, self.possible) if self.exact else self.angle
 
 
-def span_of(tensor: Tensor) -> tuple[Float[Tensor, "r n n"], float, float]:
+class Span(NamedTuple):
     """Orthonormal generators of a span, and how exact they are.
 
-    Returns:
-        The generators; the uncertainty of exact matrices of this precision; and the error of the
-        generators that rounding explains.
+    Attributes:
+        generators: the generators.
+        floor: uncertainty of exact matrices of this precision.
+        rounding: error of the generators that rounding explains.
+        smallest: smallest singular value of the given generators at unit size; 1 if they are orthonormal.
     """
+
+    generators: Float[Tensor, "r n n"]
+    floor: float
+    rounding: float
+    smallest: float = 1.0
+
+    def growth(self, error: float) -> float:
+        """Factor from the error of a given unit generator to that of an orthonormal one; 1 if they are orthonormal within the error.
+
+        A small difference of nearly equal generators is divided by its size.
+        """
+        return 1 / min(1.0, self.smallest + error)
+
+
+def span_of(tensor: Tensor) -> Span:
+    """Orthonormal generators of the span of matrices."""
     matrices = checked_generators(tensor)
     if len(matrices) and float(size := matrices.abs().max()) > 0:
         matrices = matrices / size  # squares of very large or small numbers would overflow
@@ -92,13 +110,18 @@ def span_of(tensor: Tensor) -> tuple[Float[Tensor, "r n n"], float, float]:
     rows = matrices.flatten(1)[sizes > 0] / sizes[sizes > 0, None]
     unit = torch.finfo(tensor.dtype if single else torch.float64).eps
     if not len(rows):
-        return matrices[:0], floor, unit
+        return Span(matrices[:0], floor, unit)
     _, values, right = svd(rows, full_matrices=False)
     kept = values > max(floor if single else 1e-10, unit) * values[0]
     # A direction that is left out although rounding does not explain it makes everything as uncertain as it is small.
     given = values > DEPENDENT_UNITS * unit * values[0]
     condition = float(values[0] / values[kept | given][-1])
-    return right[kept].unflatten(1, matrices.shape[1:]), floor, ROUNDING_STEPS * unit * condition
+    return Span(
+        right[kept].unflatten(1, matrices.shape[1:]),
+        floor,
+        ROUNDING_STEPS * unit * condition,
+        float(values[kept][-1]),
+    )
 
 
 def noise_of(
@@ -111,8 +134,8 @@ def noise_of(
     Args:
         error: the stated uncertainty; None where it is to be estimated.
         closed: how closed the span is.
-        floor: as `span_of` returns it.
-        rounding: as `span_of` returns it.
+        floor: as in `Span`.
+        rounding: as in `Span`.
         exact: whether the stated uncertainty is rounding; not beyond that of float32.
     """
     shown = closed.rms

@@ -64,6 +64,9 @@ LARGEST_EQUATIONS = 2e7
 
 Takes seconds at most."""
 
+NOTED_GROWTH = 2.0
+"""Factor from the stated error to that of an orthonormal generator from which on a note says so."""
+
 LARGEST_STRUCTURE = 40
 """Dimension up to which an algebra of no known family is named by its structure constants, which takes seconds; the work grows as
 its sixth power and more."""
@@ -85,7 +88,8 @@ def identify(
             reduced, and a note says so.
         uncertainty: relative error of a unit generator, which is the angle in radians by which it
             is off; one number, or one per generator, of which the root mean square is taken. It is
-            never lowered. By default it is estimated from how far the span is from closed under the bracket. That
+            never lowered, and grows where generators are nearly dependent. By default it is estimated from how
+            far the span is from closed under the bracket. That
             carries no information about a single matrix, which is then taken to be exact.
         coordinates: names of the coordinates, for the words.
         homogeneous: whether the matrices are affine, with a zero last row. By default they are if
@@ -144,9 +148,20 @@ def _in_given_units(
     """The name of matrices in the units in which they are given."""
     if tensor.ndim == 3 and too_large(len(tensor), tensor.shape[1]):
         return unseen(len(tensor), tensor.shape[1])
-    span, floor, rounding = span_of(tensor)
-    count = len(tensor)
+    given = span_of(tensor)
+    span, floor, rounding = given.generators, given.floor, given.rounding
+    count, notes = len(tensor), []
+    if len(span) < count:
+        notes.append(
+            Diagnosis.DEPENDENT_GENERATORS(
+                given=count, dependent=count - len(span), dimension=len(span)
+            )
+        )
     error = stated_error(uncertainty, count)
+    if error is not None:
+        growth = given.growth(error)
+        notes += [Diagnosis.NEARLY_DEPENDENT(factor=growth)] if growth > NOTED_GROWTH else []
+        error *= growth
     affine = is_affine(span, homogeneous)
     record = Identification(
         UNKNOWN,
@@ -154,13 +169,7 @@ def _in_given_units(
         span,
         estimated=error is None,
         uncertainty=error or 0.0,
-        notes=(
-            Diagnosis.DEPENDENT_GENERATORS(
-                given=count, dependent=count - len(span), dimension=len(span)
-            ),
-        )
-        if len(span) < count
-        else (),
+        notes=tuple(notes),
         homogeneous=affine,
         coordinates=None
         if coordinates is None

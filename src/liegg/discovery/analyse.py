@@ -21,7 +21,6 @@ from liegg.actions.own_motion import check_own_motion
 from liegg.discovery.about.answer import Asked, answer_all
 from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import motions_asked, spread_of_values
-from liegg.discovery.class_motions import class_tried
 from liegg.discovery.exact_motions import hidden_along_exact, moved_samples
 from liegg.discovery.finite import (
     finite_questions,
@@ -34,6 +33,7 @@ from liegg.discovery.finite import (
 from liegg.discovery.first_batch import FirstLook, look
 from liegg.discovery.measurements import Measurements, model_threads
 from liegg.discovery.output_whitening import Whitening, whitened
+from liegg.discovery.outside_motions import outside_tried
 from liegg.discovery.request import Request
 from liegg.discovery.solve_and_decide import solve_and_decide
 from liegg.discovery.verdict import ModelInfo
@@ -48,7 +48,7 @@ from liegg.polarization.plan import Plan
 from liegg.polarization.rows import plan, replanned, rows_per_sample
 from liegg.polarization.sample_blocks import BlockAssigner
 from liegg.polarization.streaming import PassPlan, PassSums, finalise, init, plan_pass, update
-from liegg.results.naming import UP_TO_STILL, unless_refuted
+from liegg.results.naming import leaves_the_data, unless_refuted
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import tower_of
 
@@ -114,7 +114,7 @@ def analyse(
         )
         sym = replace(sym, settings=sym.settings | planned.settings(request))
         if request.run.hidden == "refuse":
-            sym = _class_moved(
+            sym = _moved_outside(
                 _moved_along_exact(sym, planned, batches, first), planned, batches, first
             )
         sym = recorded(sym, function, how)
@@ -150,16 +150,17 @@ def _moved_along_exact(
     return replace(sym, decision=decision, identification=name, tower=tower)
 
 
-def _class_moved(
+def _moved_outside(
     sym: Symmetries, planned: "_Planned", batches: Batches, first: Tensor
 ) -> Symmetries:
-    """The result, whose name holds at finite size too if it is that of a class; a model that fails says nothing."""
-    if UP_TO_STILL not in sym.name:
+    """The result, with a warning if symmetries out of the subspace of the data do not hold there; a model that fails says nothing."""
+    refuted = Diagnosis.EXACT_REFUTED in [one.diagnosis for one in sym.decision.warnings]
+    if refuted or not leaves_the_data(sym.action, sym.accumulated, sym.decision):
         return sym
     try:
         x = batches.some(moved_samples(planned.plain, first, sym.samples), first)
         with threads(model_threads(planned.plain, first)):
-            return class_tried(planned.plain, x, sym, planned.output_action)
+            return outside_tried(planned.plain, x, sym, planned.output_action)
     except Exception:  # whatever data or a model do there must not break the analysis
         return sym
 

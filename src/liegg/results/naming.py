@@ -101,7 +101,7 @@ def questioned(
     identification = unless_refuted(identification, decision)
     failing = _does_not_hold(identification, action, accumulated, decision)
     reasons = [] if failing is None else [failing]
-    if _leaves_the_data(action, accumulated, decision):
+    if leaves_the_data(action, accumulated, decision):
         refuted = Diagnosis.CLASS_REFUTED in [one.diagnosis for one in decision.warnings]
         same = _same_on_this_data(identification, action, accumulated, decision)
         if same is not None and not reasons and not refuted:
@@ -160,13 +160,13 @@ def coefficients_within(
         return None
 
 
-def _leaves_the_data(action: MatrixAction, accumulated: Accumulated, decision: Decision) -> bool:
+def leaves_the_data(action: Action, accumulated: Accumulated, decision: Decision) -> bool:
     """Whether symmetries move the data out of the subspace that it lies in, where other directions do not move it.
 
     Inside that subspace the algebra is known; what it does outside is not.
     """
     still = accumulated.solution.trivial
-    if not len(still):
+    if not len(still) or not decision.nullity or not isinstance(action, MatrixAction):
         return False
     unseen = torch.linalg.svd(action.matrices(still).flatten(0, 1), full_matrices=False)
     axes = unseen.Vh[unseen.S > INSIDE_SPAN]

@@ -1,7 +1,6 @@
-"""Whether a name that holds up to motions that do not move the data holds at finite size: a few samples are moved along it.
+"""Whether symmetries that lead out of the subspace in which the data lies hold at finite size: a few samples are moved along them.
 
-To first order the data cannot tell algebras of such a class apart. Finite motions lead out of the subspace in which the data lies, where
-the output may change: of a feature that is always 0 the model may read nothing, or its square.
+To first order the data cannot tell what follows outside: of a feature that is always 0 a model may read nothing, or its square.
 """
 
 from dataclasses import replace
@@ -14,6 +13,7 @@ from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.linalg import orthonormal_rows
 from liegg.actions import Action, MatrixAction
 from liegg.discovery.exact_motions import (
+    LONGEST_MOTION,
     REFUTING_CHANGE,
     changes_along,
     motions_within,
@@ -22,42 +22,45 @@ from liegg.discovery.exact_motions import (
 from liegg.discovery.verification.measure import Question
 from liegg.inputs.model import Model
 from liegg.results.account import account_of
-from liegg.results.naming import coefficients_within, name_symmetries, questioned
+from liegg.results.naming import UP_TO_STILL, coefficients_within, name_symmetries, questioned
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import tower_of
 
-CLASS_FACTOR = 10.0
-"""Factor by which motions along the named algebra may change the output more than those along the directions found."""
+ALLOWED_FACTOR = 10.0
+"""Factor by which finite motions out of the subspace may change the output more than their defects tell to first order."""
 
 
-def class_tried(
+def outside_tried(
     function: Model, x: Float[Tensor, "n ..."], sym: Symmetries, output_action: Action | None
 ) -> Symmetries:
-    """The result, without the name of a class if finite motions along the named algebra change the output.
+    """The result, with a warning if finite motions out of the subspace of the data change the output; then no class has the name.
 
     Args:
         function: the probed model.
         x: samples, evenly spaced in the data.
-        sym: the result, whose name is that of a class.
+        sym: the result, whose symmetries leave the subspace in which the data lies.
         output_action: the action on the outputs, fitted to their shape; None for invariance.
     """
     action, question = sym.action, Question(function, sym.action, output_action, x)
-    named = None
-    if isinstance(action, MatrixAction):
+    if question.resamples or question.variance <= 0:
+        return sym
+    span, of_class = sym.coefficients, UP_TO_STILL in sym.name
+    if of_class and isinstance(action, MatrixAction):
         named = coefficients_within(action, sym.identification.generators)
-    if named is None or question.resamples or question.variance <= 0:
+        span = span if named is None else orthonormal_rows(named.to(span))
+    change = float(changes_along(question, sym, motions_within(question, span)).max())
+    allowed = max(REFUTING_CHANGE, rounding_change(function, question))
+    if sym.decision.exact < sym.nullity:
+        first_order = sym.decision.response * float(sym.defects[sym.nullity - 1])
+        allowed = max(allowed, ALLOWED_FACTOR * LONGEST_MOTION**2 * first_order)
+    if not allowed < change < torch.inf:
         return sym
-    found, own = (
-        float(changes_along(question, sym, motions_within(question, span)).max())
-        for span in (orthonormal_rows(named.to(torch.float64)), sym.coefficients)
-    )
-    allowed = max(CLASS_FACTOR * own, REFUTING_CHANGE, rounding_change(function, question))
-    if not allowed < found < torch.inf:
-        return sym
-    warning = Diagnosis.CLASS_REFUTED(
-        samples=len(x), percent=100 * found**0.5, name=sym.name.partition(",")[0]
-    )
-    return _renamed(sym, warning)
+    numbers = {"samples": len(x), "percent": 100 * change**0.5}
+    if of_class:
+        return _renamed(sym, Diagnosis.CLASS_REFUTED(name=sym.name.partition(",")[0], **numbers))
+    warning = Diagnosis.CHANGES_OUTSIDE(**numbers)
+    decision = replace(sym.decision, warnings=(*sym.decision.warnings, warning))
+    return replace(sym, decision=decision)
 
 
 def _renamed(sym: Symmetries, warning: Remark) -> Symmetries:

@@ -58,3 +58,24 @@ def test_an_unread_axis_is_not_turned(model, x, action):
     assert not sym.identification.confident
     assert not any(reason.diagnosis is Diagnosis.STANDARD_FAMILY for reason in sym.decision.reasons)
     assert not any(level.confident for level in sym.tower if level.dimension == 6)
+
+
+def copied(x):
+    """Samples whose third number is a copy of the first."""
+    return torch.cat([x[:, :2], x[:, :1]], dim=1)
+
+
+def test_symmetries_that_hold_near_a_subspace_only_are_warned_of():
+    """Where x₃ = x₁, x₁x₂x₃ stays to first order if x₂ is added to x₁ and subtracted from x₃; a finite motion changes it."""
+    sym = liegg.discover(lambda x: x.prod(1), copied(normal(500, 3)), liegg.Linear(3))
+    assert sym.decision.exact == 3
+    assert Diagnosis.CHANGES_OUTSIDE in [one.diagnosis for one in sym.decision.warnings]
+    assert not sym.identification.confident
+
+
+def test_what_holds_outside_too_is_not_warned_of():
+    sym = liegg.discover(
+        lambda x: (x[:, 0] + x[:, 1]).sin(), copied(normal(500, 3)), liegg.Linear(3)
+    )
+    assert sym.nullity
+    assert Diagnosis.CHANGES_OUTSIDE not in [one.diagnosis for one in sym.decision.warnings]
