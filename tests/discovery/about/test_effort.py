@@ -98,7 +98,10 @@ def test_a_standard_answer_can_be_compared_with_one_that_was_asked():
     )
     found = liegg.compare(standard, asked)
     turn, shift = found.answers
-    assert (turn.measure, shift.measure) == ("", "predictions")  # derivatives have no intervals here
+    assert (turn.measure, shift.measure) == (
+        "",
+        "predictions",
+    )  # derivatives have no intervals here
     assert turn.smaller == shift.smaller == ""
     assert turn.remark.diagnosis is Diagnosis.MOTION_NOT_COMPARED
     assert Diagnosis.SIZES_DIFFER(motions="rotation", count=1, first="a", second="b") in found.notes
