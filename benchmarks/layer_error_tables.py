@@ -24,7 +24,12 @@ MENTIONED = 3
 
 def tables(stored: dict[str, Any]) -> dict[str, str]:
     """The tables, by the name of their place."""
-    return {"causes": _causes(stored), "changed": _changed(stored), "defects": _defects(stored)}
+    return {
+        "causes": _causes(stored),
+        "relu6": _relu6(stored),
+        "changed": _changed(stored),
+        "defects": _defects(stored),
+    }
 
 
 def size_words(one: dict[str, Any]) -> str:
@@ -54,6 +59,23 @@ def _causes(stored: dict[str, Any]) -> str:
         whole = sum(layer["effect"] for layer in one["layers"].values())
         shares = [_percent(one["by_cause"].get(cause, 0.0)) for cause in CAUSES]
         rows.append([size_words(one), label, _percent(one["output"]), _percent(whole), *shares])
+    return _lines(heads, rows)
+
+
+def _relu6(stored: dict[str, Any]) -> str:
+    """The same of ResNet-20 with ReLU and with ReLU6."""
+    heads = ["motion", "nonlinearity", "output changes by", *CAUSES]
+    pairs = zip(*(stored[name]["motions"] for name in ("resnet20", "resnet20-relu6")), strict=True)
+    rows = [
+        [
+            size_words(one),
+            label,
+            _percent(one["output"]),
+            *(_percent(one["by_cause"].get(cause, 0.0)) for cause in CAUSES),
+        ]
+        for pair in pairs
+        for label, one in zip(("ReLU", "ReLU6"), pair, strict=True)
+    ]
     return _lines(heads, rows)
 
 

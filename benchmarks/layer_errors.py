@@ -6,24 +6,31 @@ Stored as results/layer-errors.json, for the CIFAR-10 ResNets of 20 and 56 layer
 |---|---|
 | motions | the equivariance error that each layer adds, its effect on the output, and the predictions that it changes |
 | layers | the defect of named motions in every block: how invariant its output is |
+| relu6 | the first part for ResNet-20 with every ReLU replaced by ReLU6, which cuts off above 6 |
 
     LIEGG_DATA=data python benchmarks/layer_errors.py --models models
+    ... --only relu6    the others stay as they are stored
 """
 
 import argparse
+import json
 import time
 from pathlib import Path
 from typing import Any
+
+import torch
 
 import liegg
 from layer_error_tables import write_page
 from liegg.results import LayerErrors
 from liegg.results.json_values import json_values
-from resnets import ResNet, photographs, trained_resnet
+from resnets import ResNet, photographs, trained_resnet, with_relu6
 from result_files import RESULTS, store
 
 OUT = RESULTS / "layer-errors.json"
-DEPTHS = (20, 56)
+NETWORKS = {"resnet20": 20, "resnet56": 56, "resnet20-relu6": 20}
+RELU6 = "-relu6"
+ACCURACY_SAMPLES = 512
 SAMPLES = 64
 MOTIONS = [
     ("rotation", 15.0),
@@ -75,6 +82,13 @@ def defects(network: ResNet, images: Any) -> dict[str, Any]:
     return found
 
 
+def accuracy(network: ResNet) -> float:
+    """Share of right predictions on the first test images."""
+    images, classes = photographs(ACCURACY_SAMPLES)
+    with torch.no_grad():
+        return _short(float((network(images).argmax(1) == classes).double().mean()))
+
+
 def _short(value: float) -> float:
     return float(f"{value:.3g}")
 
@@ -87,12 +101,17 @@ def main() -> None:
     parser.add_argument("--models", type=Path, required=True, help="folder with the weights")
     parser.add_argument("--samples", type=int, default=SAMPLES, help="number of test images")
     parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--only", default="", help="part of the names of networks")
     chosen = parser.parse_args()
     begin = time.perf_counter()
     images, _ = photographs(chosen.samples)
-    networks: dict[str, Any] = {}
-    for depth in DEPTHS:
+    networks: dict[str, Any] = json.loads(OUT.read_text()) if chosen.only else {}
+    for name, depth in NETWORKS.items():
+        if chosen.only not in name:
+            continue
         network = trained_resnet(depth, chosen.models)
+        if name.endswith(RELU6):
+            network = with_relu6(network)
         motions = []
         for motion, size in MOTIONS:
             errors = liegg.layer_errors(
@@ -100,7 +119,9 @@ def main() -> None:
             )
             print(errors, "", sep="\n", flush=True)
             motions.append(stored(errors))
-        networks[f"resnet{depth}"] = {"motions": motions, "layers": defects(network, images)}
+        networks[name] = {"motions": motions, "accuracy": accuracy(network)}
+        if not name.endswith(RELU6):
+            networks[name]["layers"] = defects(network, images)
     command = "LIEGG_DATA=data python benchmarks/layer_errors.py --models models"
     found = json_values(networks)
     store(found, chosen.out, command, begin=begin)

@@ -91,6 +91,14 @@ def trained_resnet(depth: int, folder: Path) -> ResNet:
     return network.eval()
 
 
+def with_relu6(network: ResNet) -> ResNet:
+    """The network with its weights as they are and every ReLU replaced by ReLU6, in place."""
+    for name, module in list(network.named_modules()):
+        if isinstance(module, nn.ReLU):
+            network.set_submodule(name, nn.ReLU6())
+    return network
+
+
 def photographs(count: int) -> tuple[Tensor, Tensor]:
     """The first test images in [0, 1], and their classes."""
     test = cifar10("test")

@@ -363,6 +363,12 @@ def layer_error_quotes() -> dict[str, list[str]]:
         f"{both('shift', 1.0, 'stride or pooling', 'layer2')} are due to the two layers that subsample first.",
         f"global pooling has {both('scaling', 25.0, 'global pooling', '')}",
     ]
+    with_relu6 = stored["resnet20-relu6"]
+    accuracies = with_relu6["accuracy"], RESULTS["questions"]["photographs"]["resnet20"]["accuracy"]
+    text.append("it is right for {:.1%} instead of {:.1%}.".format(*accuracies).replace("%", " %"))
+    for one, other in zip(stored["resnet20"]["motions"], with_relu6["motions"], strict=True):
+        shares = one["by_cause"], other["by_cause"]
+        assert all(abs(shares[0][cause] - shares[1].get(cause, 0)) < 0.035 for cause in shares[0])
     ends = [stored[network]["layers"] for network in layer_error_tables.NETWORKS]
     for motion in ends[0]:  # no interval leaves the other out: neither is clearly more invariant
         one, other = (found[motion]["linear"] for found in ends)

@@ -164,7 +164,9 @@ def test_doubts_take_the_place_of_sure():
         (("linear map",), "unknown", "", "a motion without a name"),
         ((), "so(9)", "rotations of 9 dimensions", "rotations of 9 dimensions"),
         (("a",) * 3, "so(3) ⊕ R", "these; those", "these and those"),
-        (("a",) * 3, "so(3)", "in another representation", "so(3) in another representation"),
+        (("linear map",) * 3, "so(3)", "in another way", "so(3) in another way"),
+        (("a", "b", "c"), "so(3)", "in another way", "a, b and c"),
+        (("a", "b", "c", "d", "e"), "sim(2)", "in another way", "a, b and 3 more motions"),
     ],
 )
 def test_motions_in_words(words, name, meaning, expected):

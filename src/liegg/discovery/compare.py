@@ -20,7 +20,7 @@ from liegg.discovery.about.pair import (
     has_predictions,
     may_have_predictions,
     pair_answers,
-    same_size,
+    sizes_that_differ,
 )
 from liegg.results.account import direction_error, words_of
 from liegg.results.comparison import SAME_SPAN, Comparison, Measured, PairedDefect, Side
@@ -28,7 +28,6 @@ from liegg.results.group_comparison import GroupComparison, compare_groups
 from liegg.results.group_symmetries import GroupSymmetries
 from liegg.results.layer_comparison import LayerComparison
 from liegg.results.layers import LayerSymmetries
-from liegg.results.paired_answer import PairedAnswer
 from liegg.results.symmetries import Symmetries
 from liegg.spectrum.defects import squared_motion
 
@@ -165,24 +164,10 @@ def compare_results(
         directions=tuple(directions),
         overall=overall,
         output_difference=_output_difference(a, b, vectors_a[:shared], vectors_b[:shared]),
-        notes=(*_notes(a, b, names), *_other_sizes(answers, names)),
+        notes=(*_notes(a, b, names), *sizes_that_differ(answers, names)),
         names=names,
         answers=answers,
     )
-
-
-def _other_sizes(answers: Sequence[PairedAnswer], names: tuple[str, str]) -> tuple[Remark, ...]:
-    """That motions were not tried by the same sizes."""
-    motions = [
-        pair.name
-        for pair in answers
-        for one, other in [(pair.a.finite, pair.b.finite)]
-        if one is not None and other is not None and not same_size(one, other)
-    ]
-    if not motions:
-        return ()
-    values = {"motions": ", ".join(motions), "count": len(motions)}
-    return (Diagnosis.SIZES_DIFFER(**values, first=names[0], second=names[1]),)
 
 
 def _directions(

@@ -5,6 +5,7 @@ from typing import Any
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.text import percent_digits, root_percent
+from liegg.algebra.words.wording import listed
 from liegg.decision.grades import GRADES
 from liegg.results.symmetries import Symmetries
 
@@ -13,6 +14,9 @@ CHANGE_WORDS = {"strong": "hardly changes", "approximate": "changes little"}
 
 FEW_MOTIONS = 2
 """Symmetries up to which each is described; more have the meaning of their algebra."""
+
+MOST_LISTED = 4
+"""Symmetries up to which each is described where the meaning of their algebra says little."""
 
 WITHOUT_WORDS = "linear map"
 """How the words of a motion begin that has no name of its own."""
@@ -143,16 +147,29 @@ def motions_in_words(words: Sequence[str], *, name: str, meaning: str, nullity: 
         'a and b'
         >>> motions_in_words(["a", "b", "c"], name="so(3)", meaning="rotations", nullity=3)
         'rotations'
+        >>> other = "in a representation other than the usual one"
+        >>> motions_in_words(["a", "b", "c"], name="sim(2)", meaning=other, nullity=3)
+        'a, b and c'
     """
     told = [one for one in words if not one.startswith(WITHOUT_WORDS)]
     if 0 < len(words) == len(told) <= FEW_MOTIONS:
         return " and ".join(told)
     if meaning:
-        if meaning.startswith("in "):  # a representation other than the usual one
-            return f"{name} {meaning}"
+        if meaning.startswith(
+            "in "
+        ):  # a representation other than the usual one, which says little
+            return _first_motions(told, nullity) if told else f"{name} {meaning}"
         article = "the " if meaning[0].isupper() else ""
         return article + meaning.replace("; ", " and ")
     if not told:
         return "a motion without a name" if nullity == 1 else "motions without a common name"
     more = nullity - 1
     return f"{told[0]} and {more} more {'motion' if more == 1 else 'motions'}"
+
+
+def _first_motions(told: Sequence[str], nullity: int) -> str:
+    """All of a few motions, or the first two and how many there are besides."""
+    shown = told if len(told) == nullity <= MOST_LISTED else told[:2]
+    more = nullity - len(shown)
+    rest = [f"{more} more {'motion' if more == 1 else 'motions'}"] if more else []
+    return listed([*shown, *rest])

@@ -1,12 +1,14 @@
 """Answers of two models, motion by motion."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.decision.block_statistics import BlockStatistics
 from liegg.decision.bootstrap import student_quantile
 from liegg.discovery.about.ask import ask
@@ -53,7 +55,7 @@ def _pair(
     difference, paired = UNKNOWN_SHARE, False
     one, other = _in_one_unit(one, other)
     mine, theirs = one.finite, other.finite
-    if mine is not None and theirs is not None and same_size(mine, theirs):
+    if mine is not None and theirs is not None and _same_size(mine, theirs):
         paired = mine.samples == theirs.samples
         level = a.decision.thresholds.level
         each = (mine.each_change, theirs.each_change)
@@ -111,11 +113,27 @@ def _of_the_output(answer: Answer) -> Answer:
     return replace(answer, finite=replace(answer.finite, share=None, random_share=None, **none))
 
 
-def same_size(one: FiniteChange, other: FiniteChange) -> bool:
+def _same_size(one: FiniteChange, other: FiniteChange) -> bool:
     """Whether two answers are about motions of the same reported size; means over a turn are if they are over the same angles."""
     if one.whole_turn or other.whole_turn:
         return one.whole_turn == other.whole_turn and torch.equal(one.sizes, other.sizes)
     return one.unit == other.unit and math.isclose(one.sizes[-1], other.sizes[-1], rel_tol=1e-3)
+
+
+def sizes_that_differ(
+    answers: Sequence[PairedAnswer], names: tuple[str, str]
+) -> tuple[Remark, ...]:
+    """That motions were not tried by the same sizes in both models."""
+    motions = [
+        pair.name
+        for pair in answers
+        for one, other in [(pair.a.finite, pair.b.finite)]
+        if one is not None and other is not None and not _same_size(one, other)
+    ]
+    if not motions:
+        return ()
+    values = {"motions": ", ".join(motions), "count": len(motions)}
+    return (Diagnosis.SIZES_DIFFER(**values, first=names[0], second=names[1]),)
 
 
 def defect_ratio(a: Symmetries, b: Symmetries, one: Answer, other: Answer) -> tuple[Share, bool]:

@@ -285,10 +285,10 @@ def _panels(comparison: LayerComparison) -> list[Panel]:
 
 def _heads(comparison: LayerComparison) -> list[str]:
     a, b = comparison.names
-    heads = ["layer", "kind", f"symmetries in {a}", f"in {b}", "shared", f"smallest δ² in {a}"]
-    heads.append(f"in {b}")
+    heads = ["layer", "kind", f"symmetries in {a}", f"symmetries in {b}", "shared"]
+    heads += [f"smallest δ² in {a}", f"smallest δ² in {b}"]
     for name in comparison.motions:
-        heads += [f"δ² of {name} in {a}", f"in {b}", "clearly smaller in"]
+        heads += [f"δ² of {name} in {a}", f"δ² of {name} in {b}", "clearly smaller in"]
     return heads
 
 
