@@ -115,6 +115,8 @@ def call_for_one_sample(function: Callable[[Any], Any], x: Tensor) -> str | None
         'torch.func.vmap(model)'
         >>> call_for_one_sample(lambda x: np.linspace(0, 1, x.size) * np.asarray(x), x)
         'lambda x: np.stack([model(sample) for sample in x])'
+        >>> call_for_one_sample(lambda x: float(np.dot(x, x)), x)
+        'lambda x: np.stack([model(sample) for sample in x])'
         >>> call_for_one_sample(lambda x: torch.ones(2, 5) @ x, x) is None
         True
     """
@@ -124,7 +126,8 @@ def call_for_one_sample(function: Callable[[Any], Any], x: Tensor) -> str | None
         parts = _returned(function, prepared, x[0].detach())
         if any(map(is_jax_array, parts)):
             return "jax.vmap(model)"
-        if any(isinstance(part, np.ndarray | np.generic) for part in parts):
+        numbers = (int, float) if prepared is as_array else ()
+        if any(isinstance(part, (np.ndarray, np.generic, *numbers)) for part in parts):
             return "lambda x: np.stack([model(sample) for sample in x])"
         if any(isinstance(part, Tensor) for part in parts):
             return "torch.func.vmap(model)"
