@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from liegg.inputs.foreign.arrays import ArrayFunction, from_arrays
 from liegg.inputs.foreign.bridge import as_array, as_tensors
 from liegg.inputs.foreign.estimator import Estimator, by_columns, is_estimator
-from liegg.inputs.foreign.jax_function import from_jax, is_jax_array
+from liegg.inputs.foreign.jax_function import JaxFunction, from_jax, is_jax_array
 from liegg.inputs.foreign.onnx_file import OnnxSession, is_session
 from liegg.inputs.foreign.protocol import ForeignModel
 from liegg.inputs.structure.packed import Packed
@@ -87,14 +87,16 @@ def array_function(function: Any, name: str, x: np.ndarray) -> ForeignModel | No
         returned = function(x.copy())
     except Exception:  # the error that tensors gave is reported
         return None
-    if is_jax_array(returned):
-        found = from_jax(function, name=name)
+    given = dict(leaves(returned))
+    if any(map(is_jax_array, given.values())):
+        found = JaxFunction(function, name, trees=not is_jax_array(returned))
         try:
-            found.push(x, np.zeros_like(x)[None])
+            found.jax.jvp(
+                function, *((found.jax.numpy.asarray(one),) for one in (x, np.zeros_like(x)))
+            )
         except Exception:  # it leaves JAX inside, so that JAX cannot differentiate it
             return ArrayFunction(function, name, found.precision)
         return found
-    given = dict(leaves(returned))
     arrays = any(
         isinstance(part, Tensor) and not isinstance(given.get(path), Tensor)
         for path, part in leaves(as_tensors(returned))
