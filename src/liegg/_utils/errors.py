@@ -57,6 +57,10 @@ class VaryingValueError(ModelError, AttributeError):
     """The model uses a value beside the tensors that differs between samples."""
 
 
+class NoOutputError(ModelError):
+    """The model takes the samples, but returns nothing that can be analysed."""
+
+
 class RandomModelError(ModelError):
     """Two calls on the same input differ."""
 

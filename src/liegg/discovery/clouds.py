@@ -17,15 +17,33 @@ LISTED_SIZES = 3
 
 def with_advice(error: DataError | ModelError, data: Data, action: Any) -> Exception | None:
     """The error of a list that was read as batches, with what to write if it holds clouds of points; None if it does not."""
+    if type(error) not in (ModelError, BatchMixingError, ShapeError):
+        return None
     any_number = _action_on_clouds(data, action)
-    if any_number is None or type(error) not in (ModelError, BatchMixingError, ShapeError):
+    if any_number is None and not _fit_alone(data, action):
         return None
     sizes = [tuple(one.shape) for one in data]
     stack = " For samples of one shape pass torch.stack(data)." if len(set(sizes)) == 1 else ""
+    advice = f"one sample, a cloud of points, pass {any_number}."
+    if any_number is None:
+        advice = "one sample, pass torch.stack(data), after all have one shape: resize or pad them."
+        stack = ""
     return type(error)(
         f"the data is a list of tensors, {', '.join(map(str, sizes[:LISTED_SIZES]))} and so on, which were read as batches of "
-        f"vectors. If each of its tensors is one sample, a cloud of points, pass {any_number}.{stack} As batches: {error}"
+        f"samples. If each of its tensors is {advice}{stack} As batches: {error}"
     )
+
+
+def _fit_alone(data: Data, action: Any) -> bool:
+    """Whether the tensors of a list fit an action as samples, such as images, and not as batches of one shape."""
+    if not isinstance(data, list) or not isinstance(action, Action) or not all(map(is_array, data)):
+        return False
+    try:
+        for one in data[:2]:
+            action.check(tuple(one.shape))
+    except ShapeError:
+        return False
+    return len(data) > 1
 
 
 def _action_on_clouds(data: Data, action: Any) -> str | None:

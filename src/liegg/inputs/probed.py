@@ -10,6 +10,8 @@ from torch import Tensor, nn
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import DtypeError, ModelError, NotDifferentiableError
 from liegg.inputs.foreign.bridge import Bridge, as_array
+from liegg.inputs.foreign.jax_function import JaxFunction
+from liegg.inputs.foreign.jax_tree import JaxTree
 from liegg.inputs.foreign.recognise import array_function, takes_tensors
 from liegg.inputs.model import Model, foreign_model, with_finite_differences
 from liegg.inputs.own_gradient import OwnGradient, takes_gradient
@@ -68,6 +70,8 @@ def _on_arrays(model: Model, x: Float[Tensor, "b ..."]) -> Model | None:
     if found is None:
         return None
     other = foreign_model(found)
+    if isinstance(found, JaxFunction) and found.trees:
+        other = replace(other, function=JaxTree(found.function, found))
     notes = (*model.notes, *other.notes)
     return replace(
         other, notes=notes if found.differentiable else (*notes, Diagnosis.ARRAY_FUNCTION())

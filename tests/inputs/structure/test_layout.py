@@ -168,7 +168,7 @@ def test_context_has_no_derivative():
         (
             [{"pos": torch.ones(2, 3)}, {"pos": torch.ones(0, 3)}],
             ShapeError,
-            "has no points in 'pos': an empty graph",
+            "sample 1 has no points in 'pos': an empty cloud or graph",
         ),
         ([{"pos": torch.ones(2, 3), "id": torch.tensor([2**60])}], DtypeError, "above 2⁵³"),
         (

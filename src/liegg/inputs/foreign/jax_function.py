@@ -15,14 +15,17 @@ class JaxFunction(ForeignModel):
     """A function of jax arrays; models of flax and equinox are such functions.
 
     It takes the type of new arrays in JAX: float32, or float64 if `jax_enable_x64` is set.
+
+    Attributes:
+        trees: whether it returns a tree of arrays, for which `JaxTree` has the derivatives.
     """
 
     differentiable = True
     no_batch = "If it takes one sample, as models of equinox do, pass jax.vmap(model)."
 
-    def __init__(self, function: Any, name: str):
+    def __init__(self, function: Any, name: str, *, trees: bool = False):
         jax = _jax()
-        self.jax, self.name = jax, name
+        self.jax, self.name, self.trees = jax, name, trees
         self.precision = torch.float64 if jax.config.jax_enable_x64 else torch.float32
         dtype = str(self.precision).removeprefix("torch.")
         self.notes = (Diagnosis.JAX_FUNCTION(dtype=dtype),)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from liegg.inputs.foreign.arrays import ArrayFunction, from_arrays
 from liegg.inputs.foreign.bridge import as_array, as_tensors
 from liegg.inputs.foreign.estimator import Estimator, by_columns, is_estimator
-from liegg.inputs.foreign.jax_function import from_jax, is_jax_array
+from liegg.inputs.foreign.jax_function import JaxFunction, from_jax, is_jax_array
 from liegg.inputs.foreign.onnx_file import OnnxSession, is_session
 from liegg.inputs.foreign.protocol import ForeignModel
 from liegg.inputs.structure.packed import Packed
@@ -87,14 +87,16 @@ def array_function(function: Any, name: str, x: np.ndarray) -> ForeignModel | No
         returned = function(x.copy())
     except Exception:  # the error that tensors gave is reported
         return None
-    if is_jax_array(returned):
-        found = from_jax(function, name=name)
+    given = dict(leaves(returned))
+    if any(map(is_jax_array, given.values())):
+        found = JaxFunction(function, name, trees=not is_jax_array(returned))
         try:
-            found.push(x, np.zeros_like(x)[None])
+            found.jax.jvp(
+                function, *((found.jax.numpy.asarray(one),) for one in (x, np.zeros_like(x)))
+            )
         except Exception:  # it leaves JAX inside, so that JAX cannot differentiate it
             return ArrayFunction(function, name, found.precision)
         return found
-    given = dict(leaves(returned))
     arrays = any(
         isinstance(part, Tensor) and not isinstance(given.get(path), Tensor)
         for path, part in leaves(as_tensors(returned))
@@ -115,6 +117,8 @@ def call_for_one_sample(function: Callable[[Any], Any], x: Tensor) -> str | None
         'torch.func.vmap(model)'
         >>> call_for_one_sample(lambda x: np.linspace(0, 1, x.size) * np.asarray(x), x)
         'lambda x: np.stack([model(sample) for sample in x])'
+        >>> call_for_one_sample(lambda x: float(np.dot(x, x)), x)
+        'lambda x: np.stack([model(sample) for sample in x])'
         >>> call_for_one_sample(lambda x: torch.ones(2, 5) @ x, x) is None
         True
     """
@@ -124,7 +128,8 @@ def call_for_one_sample(function: Callable[[Any], Any], x: Tensor) -> str | None
         parts = _returned(function, prepared, x[0].detach())
         if any(map(is_jax_array, parts)):
             return "jax.vmap(model)"
-        if any(isinstance(part, np.ndarray | np.generic) for part in parts):
+        numbers = (int, float) if prepared is as_array else ()
+        if any(isinstance(part, (np.ndarray, np.generic, *numbers)) for part in parts):
             return "lambda x: np.stack([model(sample) for sample in x])"
         if any(isinstance(part, Tensor) for part in parts):
             return "torch.func.vmap(model)"

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from liegg._utils.diagnoses import Diagnosis
-from liegg._utils.errors import ModelError, one_line
+from liegg._utils.errors import ModelError, NoOutputError, one_line
 from liegg._utils.forward_mode import jvp
 from liegg.inputs.foreign.jax_function import JaxFunction, from_jax
 from liegg.inputs.foreign.jax_tree import JaxTree
@@ -86,6 +86,8 @@ def how_called(
     except ModelError as error:
         if found is not None:
             return model, found
+        if isinstance(error, NoOutputError):  # a function of arrays
+            raise
         raise problem or error from None
     if on_arrays is not None and on_arrays.in_jax:
         with suppress(ModelError):  # it leaves JAX inside, so that JAX cannot differentiate it

@@ -10,12 +10,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from liegg._utils.errors import LieggError, ModelError, VaryingValueError, one_line
+from liegg._utils.arguments import shown
+from liegg._utils.errors import LieggError, ModelError, NoOutputError, VaryingValueError, one_line
 from liegg._utils.unwrap_compiled import original
 from liegg.inputs.own_gradient import call_with_graph, takes_gradient
 from liegg.inputs.structure.elements import MASK
 from liegg.inputs.structure.entry import Convention, Custom, batch_like
 from liegg.inputs.structure.graphs import BATCH, POINTER
+from liegg.inputs.structure.layout import Layout
 from liegg.inputs.structure.packed import Packed
 from liegg.inputs.structure.tree import branches, is_graph, is_tensordict, leaves
 from liegg.inputs.structure.unpack import MODES
@@ -34,6 +36,10 @@ SHRUNK = 0.9
 
 OUTPUT_AGREEMENT = 1e-3
 """Relative difference up to which a sample in a batch and alone have the same output."""
+
+
+NOISES = 3.0
+"""Differences between two equal calls up to which a difference is noise."""
 
 
 def convention_for(
@@ -55,6 +61,7 @@ def convention_for(
     layout, dtype = packed.layout, _float_dtype(model)
     tried: list[str] = []
     missing: ImportError | None = None
+    without: NoOutputError | None = None
     for mode in _modes(packed, tree, model, call):
         like = batch_like(tree) if mode == "joined" else tree
         styles = [("tree", ())] if call is not None else styles_of(model, like, mode)
@@ -65,6 +72,8 @@ def convention_for(
                     return _tried(convention, model, rows)
             except (torch.OutOfMemoryError, VaryingValueError):
                 raise
+            except NoOutputError as error:
+                without = without or error
             except LieggError as error:
                 tried.append(f"{convention.words()}: {error}")
             except ImportError as error:
@@ -77,13 +86,34 @@ def convention_for(
         raise ModelError(
             f"{name} needs a package that is not installed, or another version of it: {one_line(missing)}. Install it."
         ) from missing
+    if without is not None:  # it takes the samples
+        raise NoOutputError(f"{name} {without}") from None
     different = list(dict.fromkeys(tried))
     more = f"; and {len(different) - LISTED_WAYS} more ways" if len(different) > LISTED_WAYS else ""
     listed = "; ".join(different[:LISTED_WAYS]) + more
     paths = ", ".join(repr(leaf.path) for leaf in layout.leaves)
     raise ModelError(
         f"{name} does not take samples with {paths}. Tried {listed}. Say how it is called, for example "
-        "call=lambda model, batch: model(batch['z'], batch['pos'])."
+        f"call=lambda model, batch: model(batch['z'], batch['pos']).{_about_sets(layout, rows)}"
+    )
+
+
+def _about_sets(layout: Layout, rows: Float[Tensor, "b D"]) -> str:
+    """What to do with graphs that have several sets of nodes, which are not joined; empty for others."""
+    points = layout.point_leaf
+    if points is None:
+        return ""
+    count = layout.counts(rows, points)
+    others = [
+        repr(leaf.path)
+        for leaf in layout.moved
+        if leaf.ragged is not None and not torch.equal(layout.counts(rows, leaf), count)
+    ]
+    if not others or all(leaf.joined is None for leaf in layout.moved):
+        return ""
+    return (
+        f" {', '.join(others)} and {points.path!r} have different numbers of points: graphs with several sets of nodes are "
+        "not joined. Pass a model of one graph, without 'batch'."
     )
 
 
@@ -196,7 +226,7 @@ def _checked(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> 
     rows = torch.cat([rows, torch.where(movable, SHRUNK * rows[:1], rows[:1])])
     alone = [_real_leaves(convention.run(model, row[None].clone())) for row in rows]
     if not alone[0]:
-        raise ModelError("it returned no floating point tensor")
+        raise NoOutputError(_other_output(convention.run(model, rows[:1].clone())))
     if convention.mode == "nested":
         _check_derivative(convention, model, rows)
     together = _real_leaves(convention.run(model, rows.clone()))
@@ -207,12 +237,33 @@ def _checked(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> 
         if y is None or y.shape[0] != len(rows):
             continue
         reference = torch.cat([one[path].reshape(1, *y.shape[1:]) for one in alone])
-        size = float(reference.abs().max()) + torch.finfo(y.dtype).tiny
-        change = float((reference - y).abs().max()) / size
+        change = _relative_change(reference, y)
         if change > OUTPUT_AGREEMENT:
-            raise ModelError(f"samples together and alone have different outputs, by {change:.1e}")
+            again = _real_leaves(convention.run(model, rows.clone()))[path]
+            if change > NOISES * _relative_change(
+                y, again
+            ):  # a random model is refused later, for what it is
+                raise ModelError(
+                    f"samples together and alone have different outputs, by {change:.1e} of their size, as if it mixed them"
+                )
         return convention
     raise ModelError(f"it returned shape {shapes[0]} for {len(rows)} samples")
+
+
+def _relative_change(one: Tensor, other: Tensor) -> float:
+    """Largest difference of two outputs, relative to the larger of them."""
+    size = float(torch.maximum(one.abs().max(), other.abs().max())) + torch.finfo(one.dtype).tiny
+    return float((one - other).abs().max()) / size
+
+
+def _other_output(returned: Any) -> str:
+    """What a model returned, and what to return."""
+    dtypes = sorted({str(leaf.dtype) for _, leaf in leaves(returned) if isinstance(leaf, Tensor)})
+    if any(leaf.is_floating_point() for _, leaf in leaves(returned) if isinstance(leaf, Tensor)):
+        return "returned floating point tensors without an axis; expected one entry per sample along the first axis."
+    if dtypes:
+        return f"returned {', '.join(dtypes)}; symmetries need real floating point outputs. Return logits, not classes."
+    return f"returned {shown(returned)}; expected a floating point tensor with one entry per sample, or a tree of them."
 
 
 def _check_derivative(convention: Convention, model: Any, rows: Float[Tensor, "b D"]) -> None:

@@ -62,8 +62,12 @@ class Reader:
         found = leaves(self.tree(element))
         return [{path: leaf for path, leaf in found if not is_numeric(leaf)}]
 
-    def chunk(self, element: Any) -> Chunk:
+    def chunk(self, element: Any, number: int = 0) -> Chunk:
         """Leaves of the samples of an element.
+
+        Args:
+            element: of the data.
+            number: its place there, for messages.
 
         Raises:
             DataError: leaves that do not belong together, or a sample without points.
@@ -79,11 +83,8 @@ class Reader:
             values = chunk[path]
             sizes = [one.numel() for one in values] if not isinstance(values, Tensor) else []
             if 0 in sizes or (isinstance(values, Tensor) and not values.numel()):
-                place = sizes.index(0) if 0 in sizes else 0
-                raise ShapeError(
-                    f"sample {place} of a batch has no points in {path!r}: an empty graph has nothing to move. "
-                    "Remove such samples."
-                )
+                place = number if self.kind == "sample" else sizes.index(0) if 0 in sizes else 0
+                raise _no_points(place, path, batch=self.kind != "sample")
         return chunk
 
     def _leaves(self, tree: Any) -> Chunk:
@@ -219,6 +220,11 @@ def fits_leaf(fit: Fit, shape: tuple[int, ...]) -> bool:
     return _fits(fit, shape) or _fits(fit, shape[1:])
 
 
+def _no_points(place: int, path: str, *, batch: bool) -> ShapeError:
+    which = f"sample {place}{' of a batch' if batch else ''} has no points{f' in {path!r}' if path else ''}"
+    return ShapeError(f"{which}: an empty cloud or graph has nothing to move. Remove such samples.")
+
+
 def _shape(leaf: Tensor) -> tuple[int, ...]:
     """Shape of a tensor; one of any number of points has one point."""
     return (len(leaf), 1, *leaf.shape[2:]) if leaf.is_nested else tuple(leaf.shape)
@@ -277,10 +283,19 @@ def _kind(
                 "number per node."
             )
         return "graphs"
+    if not leaf.numel():
+        raise _no_points(0, path, batch=False)
+    if hasattr(tree, "_slice_dict"):
+        raise ShapeError(
+            "the data holds graphs that were joined without the vector 'batch', as PyG does if it does not know how many nodes "
+            "they have, because there are several sets of nodes. Pass the list of graphs, or a Dataset of them, and a model of "
+            "one graph."
+        )
     shape = tuple(leaf.shape)
     alone, either = _fits(fit, shape), _fits(fit, shape[1:])
     uneven = [other for other, one in found.items() if one.ndim and len(one) != len(leaf)]
-    if is_graph(tree) or (alone and (not either or uneven or (clouds and not complete))):
+    single = not complete and (clouds or any(one.ndim == 0 for one in found.values()))
+    if is_graph(tree) or (alone and (not either or uneven or single)):
         if complete and either and uneven and not is_graph(tree):
             raise ShapeError(
                 f"{path!r} has {len(leaf)} entries along the first axis, {uneven[0]!r} has {len(found[uneven[0]])}. Give "

@@ -136,7 +136,7 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
     for number, one in enumerate([element] if complete else every_element(data)):
         for values in reader.plain_values(one):
             differ = varying(shared, values, number, first) | differ
-        _note_shapes(shapes, first if complete else reader.chunk(one), number)
+        _note_shapes(shapes, first if complete else reader.chunk(one, number), number)
     samples = len(first[reader.paths[0]])
     if reader.kind != "sample":
         differ |= varying_in_lists(shared, samples, first)

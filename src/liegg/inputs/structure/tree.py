@@ -219,6 +219,8 @@ def find(tree: Any, path: Any) -> str:
         problem = f"there is a {type(all_leaves[text]).__name__} there, not a tensor"
     elif any(name.startswith(f"{text}.") for name in paths):
         problem = "it holds several tensors"
+    elif any(name.startswith(f"{text}.") for name in all_leaves):
+        problem = "it holds Python numbers or texts; expected a tensor, such as torch.tensor of it"
     else:
         problem = "there is no such path"
     nearest = get_close_matches(text, paths, n=1, cutoff=0.5)
