@@ -200,3 +200,15 @@ def test_large_matrices_are_closed_too():
     sheared = conjugated(torch.stack([shift.double(), torch.eye(30).double().flip(0)]), 3.0, 1)
     assert close(sheared, tolerance=1e-8).name == "D₃₀"
     assert not close(2 * shift[None]).closed
+
+
+def test_inaccurate_affine_elements_become_affine_ones():
+    quarter = torch.eye(3, dtype=torch.float64)
+    quarter[:2] = torch.tensor([[0.0, -1.0, 2.0], [1.0, 0.0, 0.5]])
+    noise = torch.randn(2, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    quarter[:2] += 0.01 * noise
+    group = close(quarter[None], homogeneous=True, tolerance=0.05)
+    assert group.order == 4
+    assert group.elements[:, 2].tolist() == [[0.0, 0.0, 1.0]] * 4
+    products = torch.einsum("aij,bjk->abik", group.elements, group.elements)
+    assert torch.allclose(products, group.elements[group.table], atol=1e-12)

@@ -16,6 +16,7 @@ from group_cases import (
     lorentz_cases,
     network,
     normal,
+    rotations_of_order,
     slot_cases,
     symmetrised,
 )
@@ -393,3 +394,14 @@ def test_slots_have_the_noun_of_the_action(action):
     assert found.slots is not None
     assert found.slots.title() == "S₂ on the atoms 2–3"
     assert "slot" not in found.sentence
+
+
+@pytest.mark.parametrize(("fold", "seed"), [(2, 0), (3, 2)])
+def test_affine_symmetries_about_a_point_far_from_the_samples(fold, seed):
+    centre = torch.tensor([0.9, -0.6], dtype=torch.float64)
+    model = symmetrised(network(2, seed=seed), rotations_of_order(fold))
+    found = liegg.discover_group(lambda x: model(x - centre), normal(600, 2), liegg.Affine(2))
+    assert found.order == fold
+    assert {one.grade for one in found.elements} == {"exact"}
+    own = found.elements[1].matrix
+    assert torch.allclose(own[:2, :2] @ centre + own[:2, 2], centre, atol=1e-8)

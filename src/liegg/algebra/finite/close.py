@@ -99,6 +99,7 @@ def close(
             )
         else:
             closed = close_compact(matrices, tolerance=tolerance, limit=limit)
+            closed = _affine(closed) if homogeneous else closed
     except NotClosed as failure:
         return FiniteGroup(
             elements=matrices,
@@ -113,6 +114,19 @@ def close(
             **about,
         )
     return _named(_sorted(closed), span, about)
+
+
+def _affine(closed: Closed) -> Closed:
+    """The same group in coordinates in which all elements are affine, up to rounding.
+
+    Elements that were fitted to inaccurate matrices preserve a row near (0, ..., 0, 1): the last one of their mean.
+    """
+    change = torch.eye(closed.elements.shape[1], dtype=torch.float64)
+    change[-1] = closed.elements.mean(0)[-1]
+    elements = change @ closed.elements @ torch.linalg.inv(change)
+    elements[:, -1] = torch.eye(len(change)).to(elements)[-1]
+    frame = None if closed.frame is None else change @ closed.frame
+    return replace(closed, elements=elements, frame=frame)
 
 
 def _named(closed: Closed, span: Tensor, about: dict[str, Any]) -> FiniteGroup:

@@ -9,13 +9,14 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.actions.finite.vectors import VectorSpace
+from liegg.discovery.group.affine_starts import affine_starts
 from liegg.discovery.group.candidate import Candidate
 from liegg.discovery.group.component import identity_component
 from liegg.discovery.group.judge import BESIDE_EXACT, Findings
 from liegg.discovery.group.orbits import told_apart
 from liegg.discovery.group.polish import Solutions, solve
 from liegg.discovery.group.setting import Setting
-from liegg.discovery.group.starts import about, moments_of, random_starts, structured
+from liegg.discovery.group.starts import moments_of, random_starts, structured
 from liegg.results.group_symmetries import GroupElement
 
 LARGEST_POLISHED = 16
@@ -78,9 +79,11 @@ def search_matrices(space: VectorSpace, findings: Findings) -> None:
     count = min(setting.starts, FEW_RANDOM_STARTS) if len(algebra) else setting.starts
     starts = [h for candidate in candidates for _, h in candidate.factors]
     for _ in range(1 if len(algebra) else ROUNDS):
-        random = random_starts(count, moments, generator)
-        if space.homogeneous:
-            random = torch.stack([about(h, moments.mean) for h in random])
+        random = (
+            affine_starts(setting, space, moments, starts, count, generator)
+            if space.homogeneous
+            else random_starts(count, moments, generator)
+        )
         findings.count("random starts", count)
         solutions = solve(setting, space, moments, torch.stack([*starts, *random]))
         new = _unknown(solutions, known, continuum=bool(len(algebra)))
