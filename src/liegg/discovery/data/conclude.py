@@ -20,7 +20,7 @@ from liegg.decision.distribution import (
     solve_distribution,
 )
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.data.verdict import decide_distribution, test_of
+from liegg.discovery.data.verdict import ANGLE_ERRORS, decide_distribution, test_of
 from liegg.discovery.described import described
 from liegg.polarization.r_factor import RFactor
 from liegg.polarization.row_means import RowMeans
@@ -73,7 +73,10 @@ def conclude(
         doubts=doubts,
     )
     coefficients = symmetry_directions(solved.solution, decision)
-    name = name_symmetries(action, coefficients, uncertainty=decision.uncertainty)
+    error = (
+        decision.uncertainty / ANGLE_ERRORS
+    )  # twice that would round the readable basis out of the span
+    name = name_symmetries(action, coefficients, uncertainty=error)
     return described(
         action,
         accumulated,
