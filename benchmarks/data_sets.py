@@ -332,10 +332,11 @@ TABLES = {
 
 
 def keep(earlier: Path, out: Path) -> dict[str, Any]:
-    """Add the parts that only earlier results have, with where they come from."""
+    """Add the parts that only earlier results have, each with where it comes from."""
     new, old = (json.loads(path.read_text(encoding="utf-8")) for path in (out, earlier))
-    kept = {part: found for part, found in old.items() if part not in new}
-    new |= kept | {"kept": {"parts": [*kept], "provenance": old["provenance"]}}
+    parts = {part: old[part] for part in (*TASKS, "speed") if part in old and part not in new}
+    origins = old.get("kept", {})
+    new |= parts | {"kept": {part: origins.get(part, old["provenance"]) for part in parts}}
     write_json(new, out)
     return new
 

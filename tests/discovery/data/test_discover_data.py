@@ -247,3 +247,16 @@ def test_rotations_of_eight_dimensions() -> None:
     action = liegg.Linear(8).restrict(liegg.so(8)[:13])
     assert liegg.discover_data(x, action).nullity == 13
     assert liegg.discover_data(x.exp(), action).nullity == 0
+
+
+def test_readable_motions_stay_within_the_error_of_the_span() -> None:
+    """Their entries are rounded: by no more than the directions are known to."""
+    for seed in range(3):
+        generator = torch.Generator().manual_seed(seed)
+        noise = torch.randn(3, 3, generator=generator, dtype=torch.float64)
+        x = data_set("shell", 5000, seed) @ (torch.eye(3, dtype=torch.float64) + 0.15 * noise).mT
+        sym = liegg.discover_data(x, liegg.Linear(3), functions=64)
+        assert sym.name == "so(3)"
+        readable = torch.stack([one.coefficients for one in sym.account.readable])
+        angles = liegg.algebra.principal_angles(readable, sym.coefficients)
+        assert float(angles.max()) <= 1.5 * sym.decision.uncertainty

@@ -61,3 +61,10 @@ def test_what_the_network_smooths_over_is_not_claimed() -> None:
         x = centres + width * data_set("gaussian", 3200)[:, :2]
         with pytest.raises(ArgumentError, match="not learned what tells"):
             liegg.discover_data(x, liegg.Linear(2), question="discriminator")
+
+
+def test_held_out_samples_refute_what_was_learned() -> None:
+    x = data_set("shell", 3000)[:, :2]
+    other = torch.cat([x[:800, :1].abs(), x[:800, 1:]], 1)
+    with pytest.raises(ArgumentError, match="held-out samples that are moved"):
+        liegg.discover_data(x, liegg.Linear(2), question="discriminator", held_out=other)

@@ -5,11 +5,15 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError, NonFiniteError
 from liegg._utils.version import __version__
 from liegg.actions import Action, Displacement, MatrixAction
+from liegg.algebra.identification import Identification
+from liegg.algebra.subspace import principal_angles
 from liegg.algebra.words.wording import coordinate_names
 from liegg.decision.directions import symmetry_directions
 from liegg.decision.distribution import (
@@ -20,12 +24,12 @@ from liegg.decision.distribution import (
     solve_distribution,
 )
 from liegg.decision.thresholds import Thresholds
-from liegg.discovery.data.verdict import decide_distribution, test_of
+from liegg.discovery.data.verdict import ANGLE_ERRORS, decide_distribution, test_of
 from liegg.discovery.described import described
 from liegg.polarization.r_factor import RFactor
 from liegg.polarization.row_means import RowMeans
 from liegg.results.accumulated import Accumulated
-from liegg.results.naming import name_symmetries, questioned
+from liegg.results.naming import coefficients_within, name_symmetries, questioned
 from liegg.results.symmetries import Symmetries
 
 
@@ -73,7 +77,7 @@ def conclude(
         doubts=doubts,
     )
     coefficients = symmetry_directions(solved.solution, decision)
-    name = name_symmetries(action, coefficients, uncertainty=decision.uncertainty)
+    name = _named(action, coefficients, uncertainty=decision.uncertainty)
     return described(
         action,
         accumulated,
@@ -85,6 +89,22 @@ def conclude(
         settings=_settings(sums, thresholds, shape, seed=seed),
         distribution=test,
     )
+
+
+def _named(
+    action: Action, coefficients: Float[Tensor, "d g"], *, uncertainty: float
+) -> Identification:
+    """The name, with a readable basis that is rounded by no more than the uncertainty.
+
+    Several standard errors round more entries to simple numbers, but a few entries together may then leave the span.
+    """
+    name = name_symmetries(action, coefficients, uncertainty=uncertainty)
+    if not (name.known and uncertainty and isinstance(action, MatrixAction)):
+        return name
+    rows = coefficients_within(action, name.readable.generators)
+    if rows is None or float(principal_angles(rows, coefficients).max()) <= uncertainty:
+        return name
+    return name_symmetries(action, coefficients, uncertainty=uncertainty / ANGLE_ERRORS)
 
 
 def _columns(action: Action, shape: tuple[int, ...]) -> list[str]:

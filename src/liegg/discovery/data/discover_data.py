@@ -234,18 +234,20 @@ def _analysed(
 
 
 def _check_agreement(sym: Symmetries, density: Symmetries) -> None:
-    """Raise `ArgumentError` if test functions reject what the discriminator found: it then has not learned what breaks it."""
+    """Raise `ArgumentError` if something rejects what the discriminator found: it then has not learned what breaks it."""
     tests, doubts = density.distribution, {one.diagnosis: one for one in density.decision.warnings}
-    clustered, finer = (
-        doubts.get(kind) for kind in (Diagnosis.DATA_CLUSTERED, Diagnosis.DATA_FAILS_FURTHER)
-    )
-    if tests is None or (tests.found == sym.nullity and not clustered and not finer):
-        return
-    if clustered:
+    further = doubts.get(Diagnosis.DATA_FAILS_FURTHER)
+    failing = doubts.get(Diagnosis.DATA_FAILS_WHEN_MOVED)
+    if Diagnosis.DATA_CLUSTERED in doubts:
         why = "the samples lie in tight clusters"
+    elif failing is not None:
+        why = f"held-out samples that are moved do not look like the others (p = {failing.values['p']:.2g})"
+    elif further is not None:
+        why = f"test functions reject it (p = {further.values['p']:.1g})"
+    elif tests is not None and tests.found != sym.nullity:
+        why = f"test functions reject it (p = {tests.next_p:.1g})"
     else:
-        p = tests.next_p if finer is None else finer.values["p"]
-        why = f"test functions reject it (p = {p:.1g})"
+        return
     raise ArgumentError(
         f"the discriminator hardly changes under {', '.join(sym.words) or sym.name}, but {why}: the network has not learned what tells "
         "the data apart. Use question='density'."

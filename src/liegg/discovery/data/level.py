@@ -103,7 +103,7 @@ def discover_level(
     *,
     question: str,
     thresholds: Thresholds | None,
-    held_out: Float[Tensor, "b ..."] | None,
+    held_out: Float[Tensor, "m ..."] | None,
     run: Run,
 ) -> Symmetries:
     """The symmetries of the function, in words that are true of the data.

@@ -34,6 +34,9 @@ it, and lognormal ones, if there are 1000."""
 COPIED = 2.0
 """Variance between blocks over that of independent samples from which on it is said that copies count once."""
 
+ANGLE_ERRORS = 2.0
+"""Standard errors of a direction that its stated uncertainty has."""
+
 SEPARATED = 0.999
 """Share of a gap that counts as the gap itself."""
 
@@ -162,7 +165,7 @@ def _in_words_of_data(
     certainty = Certainty(
         nullity=(min(decision.nullity, solved.found), max(decision.nullity, solved.found)),
         support=1 - COUNT_LEVEL,
-        angle=2 * solved.angle if decision.nullity else math.pi / 2,
+        angle=ANGLE_ERRORS * solved.angle if decision.nullity else math.pi / 2,
         level=thresholds.level,
         blocks=int((sums.counts > 0).sum()),
         draws=0,
@@ -171,7 +174,7 @@ def _in_words_of_data(
     return replace(
         decision,
         certainty=certainty,
-        uncertainty=2 * solved.angle if decision.nullity else 0.0,
+        uncertainty=ANGLE_ERRORS * solved.angle if decision.nullity else 0.0,
         sentence=_sentence(decision, solved, detectable),
         reasons=(
             *map(_of_data, decision.reasons),
