@@ -207,7 +207,8 @@ def _components(matrix: Float[Tensor, "s s"]) -> list[Int[Tensor, "c k"]] | None
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    row, column = (index.cpu().numpy() for index in matrix.nonzero(as_tuple=True))
+    # Indices of 32 bits: older versions of scipy cannot read others here.
+    row, column = (index.int().cpu().numpy() for index in matrix.nonzero(as_tuple=True))
     graph = coo_array((row >= 0, (row, column)), shape=(side, side))
     labels = torch.from_numpy(connected_components(graph, directed=False)[1]).long()
     sizes = torch.bincount(labels)
