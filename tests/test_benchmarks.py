@@ -65,7 +65,7 @@ def test_a_checkout_compared_with_itself_has_every_ratio(tmp_path: Path) -> None
         capture_output=True,
     )
     stored = json.loads(out.read_text())
-    assert len(stored["calls"]) == 6
+    assert len(stored["calls"]) == 9
     assert all(row["processor_ratio"] > 0 and row["wall_ratio"] > 0 for row in stored["calls"])
 
 
