@@ -150,7 +150,8 @@ def _in_given_units(
         return unseen(len(tensor), tensor.shape[1])
     given = span_of(tensor)
     span, floor, rounding = given.generators, given.floor, given.rounding
-    count, notes = len(tensor), []
+    count = len(tensor)
+    notes: list[Remark] = []
     if len(span) < count:
         notes.append(
             Diagnosis.DEPENDENT_GENERATORS(
