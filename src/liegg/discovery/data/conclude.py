@@ -94,12 +94,13 @@ def conclude(
 def _named(
     action: Action, coefficients: Float[Tensor, "d g"], *, uncertainty: float
 ) -> Identification:
-    """The name, with a readable basis that is rounded by no more than the uncertainty.
+    """The name; the readable basis of several directions is rounded by no more than the uncertainty.
 
-    Several standard errors round more entries to simple numbers, but a few entries together may then leave the span.
+    The uncertainty is several standard errors, which rounds more entries to simple numbers; but rounding the entries of several
+    generators adds up, and may leave the span.
     """
     name = name_symmetries(action, coefficients, uncertainty=uncertainty)
-    if not (name.known and uncertainty and isinstance(action, MatrixAction)):
+    if len(coefficients) < 2 or not name.known or not isinstance(action, MatrixAction):
         return name
     rows = coefficients_within(action, name.readable.generators)
     if rows is None or float(principal_angles(rows, coefficients).max()) <= uncertainty:
