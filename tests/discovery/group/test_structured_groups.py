@@ -163,7 +163,9 @@ def test_storage_and_the_page_with_the_samples(tmp_path):
     assert "mirror image" in scene
 
 
-@pytest.mark.parametrize("output_action", [liegg.actions.Tensor(3), liegg.actions.Tensor(3, rank=1)])
+@pytest.mark.parametrize(
+    "output_action", [liegg.actions.Tensor(3), liegg.actions.Tensor(3, rank=1)]
+)
 def test_outputs_that_are_tensors_move_by_what_suits_them(output_action):
     x = normal(300, 4, 3)
     rank = output_action.rank
