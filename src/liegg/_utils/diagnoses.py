@@ -173,8 +173,8 @@ class Diagnosis(Enum):
     )
     DATA_COPIES = (
         Kind.WARNING,
-        "{samples:sample} count as about {effective} independent ones, since those that are equal, or in one group, count once. If the "
-        "numbers take few values, such as small integers, no continuous motion leaves them unchanged",
+        "{samples:sample} {samples:?counts|count} as about {effective} independent ones, since those that are equal, or in one group, "
+        "count once. If the numbers take few values, such as small integers, no continuous motion leaves them unchanged",
     )
     DATA_CONSTANT_COLUMNS = (
         Kind.WARNING,

@@ -193,7 +193,7 @@ def update(
     check, workspace, end, pieces = DeferredCheck(), Workspace(plan.action), start, 0
 
     def prepare(x: Tensor, number: int) -> Callable[[], None]:
-        batch = _read_batch(plan, state.sketch, x, number, workspace)
+        batch = _read_batch(plan, state.sketch, x, workspace, first=number)
         sums, add_rows = _batch_sums(plan, state, batch, workspace)
         passed, look_closer = _checks(plan.model, batch, pieces)
 
@@ -240,7 +240,7 @@ class _Batch(NamedTuple):
 
 
 def _read_batch(
-    plan: PassPlan, sketch: SampleSketch, x: Tensor, first: int, workspace: Workspace
+    plan: PassPlan, sketch: SampleSketch, x: Tensor, workspace: Workspace, *, first: int
 ) -> _Batch:
     """The rows and outputs of a batch, and what is read of the samples themselves."""
     block = None

@@ -117,7 +117,7 @@ def compute(how: ensemble.Work, *, quick: bool = False) -> dict[str, Any]:
     large = [(*kind, extent.reference, seed) for kind in kinds]
     limits = dict(zip(kinds, starmap(_reference, large, **shared), strict=True))
     asked = [
-        (*broken_case, extent.repeats, limits[broken_case[:2]], seed) for broken_case in coverage
+        (broken_case, extent.repeats, limits[broken_case[:2]], seed) for broken_case in coverage
     ]
     repeated = starmap(_repeated, asked, **shared)
     return {
@@ -146,10 +146,10 @@ def _reference(kind: str, strength: float, samples: int, seed: int) -> list[floa
 
 
 def _repeated(
-    kind: str, strength: float, samples: int, repeats: int, limit: list[float], seed: int
+    broken_case: tuple[str, float, int], repeats: int, limit: list[float], seed: int
 ) -> dict[str, Any]:
     """Repeated analyses of a broken symmetry."""
-    return broken.repeated(kind, strength, samples, repeats, truth=limit, seed=seed)
+    return broken.repeated(*broken_case, repeats, truth=limit, seed=seed)
 
 
 def members(count: int, seed: int = 0) -> list[ensemble.Member]:

@@ -57,6 +57,10 @@ class Representation(ValueAction):
         """Dimension of the algebra."""
         return len(self.basis)
 
+    def code(self) -> str:
+        """The constructor call."""
+        return f"liegg.actions.{self!r}"
+
     def check(self, shape: tuple[int, ...]) -> None:
         """Samples are `[copies, *value]`, `[*value]` for one copy, or flat."""
         shape, value, copies = tuple(shape), self.value_shape, self.copies

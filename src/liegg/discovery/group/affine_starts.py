@@ -28,6 +28,7 @@ def affine_starts(
     space: VectorSpace,
     moments: Moments,
     structured: Sequence[Float[Tensor, "m m"]],
+    *,
     count: int,
     generator: torch.Generator,
 ) -> Float[Tensor, "s m m"]:

@@ -114,7 +114,7 @@ def discover_group(
             no sense.
 
     Examples:
-        >>> import liegg
+        >>> import liegg, torch
         >>> x = torch.randn(400, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
         >>> found = discover_group(lambda x: x.abs().sum(1), x, liegg.Linear(2))
         >>> found.order, found.name

@@ -80,7 +80,7 @@ def search_matrices(space: VectorSpace, findings: Findings) -> None:
     starts = [h for candidate in candidates for _, h in candidate.factors]
     for _ in range(1 if len(algebra) else ROUNDS):
         random = (
-            affine_starts(setting, space, moments, starts, count, generator)
+            affine_starts(setting, space, moments, starts, count=count, generator=generator)
             if space.homogeneous
             else random_starts(count, moments, generator)
         )

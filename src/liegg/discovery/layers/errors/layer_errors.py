@@ -27,7 +27,7 @@ from liegg.discovery.request import Request
 from liegg.discovery.run import Run
 from liegg.inputs.batches import Data
 from liegg.inputs.model import Model
-from liegg.inputs.task import Reading, labels_in, read_outputs
+from liegg.inputs.task import labels_in, read_outputs
 from liegg.results.layer_errors import Cause, LayerError, LayerErrors
 
 QUARTER_TURN, OTHER_TURN = 90.0, 15.0
@@ -130,10 +130,7 @@ def layer_errors(
         with full_precision_products():
             length = _length(name, motion, size, tuple(action.staged(x[:1]).shape[2:]))
             moves = _moves(name, motion, action, length, x=x)
-            subject, task_note = Subject(network, x, _floor(network, x)), None
-            if effects:
-                y, read = _read(network, x, request)
-                subject, task_note = subject._replace(y=y, classes=read.classes), read.note
+            subject, task_note = _subject(network, x, request if effects else None)
             (output, changed), found, notes = _measured(
                 subject, moves, selection, action, progress=progress
             )
@@ -244,15 +241,19 @@ def _measured(
     return (output, changed), tuple(layers), (*notes, *left_out.values(), *small)
 
 
-def _read(
-    network: Network, x: Float[Tensor, "n ..."], request: Request
-) -> tuple[Float[Tensor, "n k"], Reading]:
-    """Outputs of the network, and what they are."""
+def _subject(
+    network: Network, x: Float[Tensor, "n ..."], request: Request | None
+) -> tuple[Subject, Remark | None]:
+    """The network with its samples, and how its outputs were read; these are left out without a request."""
+    subject = Subject(network, x, _floor(network, x))
+    if request is None:
+        return subject, None
     shape = tuple(run(network, x[:1]).shape[1:])
     y = outputs(network, x)
     model = Model(network.root, network.name, output_shape=shape, arithmetic=network.arithmetic)
     labels = labels_in(request.data, y.shape[1])
-    return y, read_outputs(model, y, task=request.task, labels=labels, signals=True)
+    read = read_outputs(model, y, task=request.task, labels=labels, signals=True)
+    return subject._replace(y=y, classes=read.classes), read.note
 
 
 def _floor(network: Network, x: Float[Tensor, "n ..."]) -> float:
