@@ -16,6 +16,7 @@ from torch import Tensor
 from liegg._utils.arguments import MismatchError, checked, checked_fields, convert, shown
 from liegg._utils.errors import ArgumentError
 from liegg.discovery.discover import ADVICE, discover
+from liegg.discovery.run import Run
 
 
 @checked({"device": "Move the model.", "verify": "Pass held_out=."})
@@ -147,3 +148,10 @@ def test_long_values_are_shown_short():
     assert len(shown("a" * 1000)) < 60
     assert len(shown(list(range(1000)))) < 60
     assert shown(np.zeros((2, 3))) == "an array of shape (2, 3)"
+
+
+def test_a_tensor_stays_one_where_a_list_is_allowed_too():
+    labels = torch.tensor([1, 0, 1])
+    assert convert(labels, Tensor | np.ndarray | Sequence[Any] | None) is labels
+    assert Run(groups=labels).groups is labels
+    assert Run(groups=[1, 0, 1]).groups == [1, 0, 1]

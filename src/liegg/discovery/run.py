@@ -64,7 +64,7 @@ class Run:
     """
 
     seed: int = 0
-    groups: Sequence[Any] | Tensor | np.ndarray | None = field(default=None, compare=False)
+    groups: Tensor | np.ndarray | Sequence[Any] | None = field(default=None, compare=False)
     batch_size: int | None = None
     route: Literal["auto"] | Route = "auto"
     budget: int | None = None

@@ -54,7 +54,7 @@ class Classes:
         return f"{functions} times {self.count} {kind}"
 
 
-def as_classes(labels: Sequence[Any] | Tensor | np.ndarray | None) -> Classes:
+def as_classes(labels: Tensor | np.ndarray | Sequence[Any] | None) -> Classes:
     """The user's labels: a few different ones, or numbers, which are sorted into classes of equal size."""
     if labels is None:
         return Classes()

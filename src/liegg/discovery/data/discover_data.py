@@ -55,7 +55,7 @@ def discover_data(
     *,
     question: Literal["density", "support", "discriminator", "label"] = "density",
     functions: Any = None,
-    labels: Sequence[Any] | Tensor | np.ndarray | None = None,
+    labels: Tensor | np.ndarray | Sequence[Any] | None = None,
     held_out: Data | None = None,
     elements: Mapping[str, Any] | None = None,
     thresholds: Thresholds | None = None,
