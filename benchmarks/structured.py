@@ -85,7 +85,7 @@ def main() -> None:
     plain = []
     if options.other is not None:
         plain = before_after.compare(
-            options.other, options.rounds, options.repeats, quick=options.quick
+            options.other, options.rounds, options.repeats, match="", quick=options.quick
         )
     found = {"samples": samples} | overhead(samples, options.repeats)
     command = "python benchmarks/structured.py --other OTHER/src" + " --quick" * options.quick
