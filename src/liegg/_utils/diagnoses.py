@@ -476,6 +476,11 @@ class Diagnosis(Enum):
         Kind.NOTE,
         "matrices of side {dimension} are not searched, only structured elements were tried (the limit is {most})",
     )
+    GROUP_SEARCHED = (
+        Kind.NOTE,
+        "in {dimension} dimensions a search from {starts:random start} may miss elements, above all in skew coordinates: the group "
+        "that was found may be a part of a larger one. starts= takes more",
+    )
     GROUP_MIXED = (
         Kind.NOTE,
         "together, but not alone, these are a symmetry (effect {effect:.2g}): {words}; the name calls such symmetries mixed pairs",

@@ -31,6 +31,9 @@ MOST_EXACT, MOST_OTHERS = 24, 8
 FEW_OF_A_KIND = 12
 """Exact solutions of either determinant that are judged where continuous symmetries make them a continuum."""
 
+FEWEST_UNCERTAIN = 4
+"""Dimension from which on random starts may miss elements of a finite group: few of them are near any."""
+
 FEW_RANDOM_STARTS = 32
 """Random starts where there are continuous symmetries: from every start some element of each component is near."""
 
@@ -97,6 +100,8 @@ def search_matrices(space: VectorSpace, findings: Findings) -> None:
             break
         known += found
         starts = []  # structured elements are searched from once
+    if n >= FEWEST_UNCERTAIN and not len(algebra):
+        findings.notes.append(Diagnosis.GROUP_SEARCHED(dimension=n, starts=count))
 
 
 def _obstacle(setting: Setting, space: VectorSpace) -> Remark | None:
