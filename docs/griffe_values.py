@@ -39,7 +39,8 @@ class ConstantValues(griffe.Extension):
             target = target.final_target if target.is_alias else target
         except (KeyError, griffe.GriffeError):
             return default
-        return target.value if _is_literal(getattr(target, "value", None)) else default
+        known = isinstance(target, griffe.Attribute) and _is_literal(target.value)
+        return target.value if known else default
 
 
 def _is_literal(value: Any) -> bool:

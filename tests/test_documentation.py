@@ -1,8 +1,10 @@
 """The examples of README and documentation run and print what the pages show."""
 
 import ast
+import importlib
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -138,3 +140,35 @@ def test_test_folders_mirror_the_source() -> None:
         if not own & set(folder.parts) and not (ROOT / "src" / "liegg" / folder).is_dir()
     ]
     assert missing == []
+
+
+REFERENCE = sorted(
+    {
+        name
+        for page in (ROOT / "docs" / "api").glob("*.md")
+        for name in re.findall(r"^::: (\S+)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+)
+"""What the reference documents."""
+
+
+@pytest.mark.parametrize("name", REFERENCE)
+def test_the_reference_names_what_exists(name: str) -> None:
+    assert len(REFERENCE) > 50
+    parts = name.split(".")
+    for count in range(len(parts), 0, -1):
+        if module := _module(".".join(parts[:count])):
+            break
+    else:
+        pytest.fail(f"{name}: no module of this name")
+    for part in parts[count:]:
+        assert hasattr(module, part), f"{name}: {module} has no {part}"
+        module = getattr(module, part)
+
+
+def _module(name: str) -> Any:
+    """A module, or None if there is none of this name."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        return None
