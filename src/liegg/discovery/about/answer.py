@@ -125,7 +125,9 @@ def answer_all(
     try:
         reading = _reading(question, first, asked) if tried else None
         if reading is not None:
-            question = _with(question, classes=reading.classes or reading.undecided)
+            question = question.changed(
+                question.complete, classes=reading.classes or reading.undecided
+            )
         answers = first_order_answers(sym, motions, question)
         shown = _shown(question, first[:STORED_SAMPLES])
         undecided = reading is not None and reading.undecided
@@ -189,7 +191,7 @@ def _finite(
     followed: dict[str, Followed] = {}
     for name, motion in motions.items():
         partners = sym.accumulated.partners(motion.generators) if motion.action is None else None
-        about = _with(question, action=motion.action or question.action)
+        about = question.changed(question.complete, action=motion.action or question.action)
         found = follow(about, motion, partners, effort)
         if found is not None and bool(found.displacement.isfinite().all()):
             followed[name] = found
@@ -213,18 +215,10 @@ def _finite(
 
 def _shown(question: Question, x: Float[Tensor, "s ..."]) -> Shown:
     """The samples whose predictions are stored; often the first of those that are moved."""
-    one = replace(question, x=x)
     moved = torch.equal(question.x[: len(x)], x)
     if moved:
-        one.__dict__["complete"] = question.complete[: len(x)]
-    return Shown(one, moved)
-
-
-def _with(question: Question, **changes: Any) -> Question:
-    """The question with other fields; f(x) is not evaluated again."""
-    one = replace(question, **changes)
-    one.__dict__["complete"] = question.complete
-    return one
+        return Shown(question.changed(question.complete[: len(x)], x=x), moved)
+    return Shown(replace(question, x=x), moved)
 
 
 def with_untrained(answers: Answers, found: list[dict[str, Answer]]) -> Answers:

@@ -1,6 +1,6 @@
 """Finite motions of samples: how far each goes, and what it and random motions of equal displacement change."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
@@ -183,10 +183,11 @@ def finite_change(
 
 def _predictions(shown: Shown, found: Followed) -> Int[Tensor, "s u"] | None:
     """Predicted classes before and after every motion; None without classes."""
-    question = replace(shown.question, action=found.motion.action or shown.question.action)
-    question.__dict__["complete"] = shown.question.complete
-    classes = found.classes if shown.moved else move(question, found.first).classes
+    question, classes = shown.question, found.classes
+    if not shown.moved:
+        action = found.motion.action or question.action
+        classes = move(question.changed(question.complete, action=action), found.first).classes
     if classes is None:
         return None
-    before = shown.question.complete.argmax(1).cpu()
+    before = question.complete.argmax(1).cpu()
     return torch.cat([before[:, None], classes[:, : len(before)].mT], dim=1)

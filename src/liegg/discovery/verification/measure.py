@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from jaxtyping import Float, Int
@@ -177,10 +177,14 @@ class Question:
     def share(self, which: int, of: int) -> "Question":
         """The same question about every `of`-th sample; f(x) is not evaluated again; its variance and the spread are those of all."""
         x = self.x[which::of].clone(memory_format=layout(self.x))
-        one = replace(self, x=x, classes=self.has_classes)
-        one.__dict__.update(
-            complete=self.complete[which::of], variance=self.variance, spread=self.spread
-        )
+        one = self.changed(self.complete[which::of], x=x, classes=self.has_classes)
+        one.__dict__.update(variance=self.variance, spread=self.spread)
+        return one
+
+    def changed(self, complete: Float[Tensor, "m k"], **changes: Any) -> "Question":
+        """The question with other fields, and with complete outputs that are known, so that they are not evaluated again."""
+        one = replace(self, **changes)
+        one.__dict__["complete"] = complete
         return one
 
     @property
