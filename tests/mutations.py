@@ -564,7 +564,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of("discovery/each_output.py", "tests/discovery/test_each_output.py")(
         ("A large output does not hide a small one.", "if not len(broken):", "if True:"),
         (
-            "An output that does not respond accuses nobody.",
+            "An output that does not respond is not a violation.",
             "return torch.where(alive[:, None], defects, 0.0)",
             "return torch.where(alive[:, None], defects, 1e9)",
         ),

@@ -1,4 +1,4 @@
-"""Structures and models of structured samples that cannot be analysed: each is told what is wrong."""
+"""Errors for structured samples, and models of these, that cannot be analysed: each names the cause."""
 
 from typing import Any
 

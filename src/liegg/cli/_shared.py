@@ -177,7 +177,7 @@ IN_PYTHON = (
     (r"\bcheckpoint_every=", "--checkpoint-every "),
     (r"\bheld_out=?", "--held-out "),
 )
-"""Python expressions in messages of the library, and the command-line option for each; what was typed stands in quotes, and stays."""
+"""Python expressions in messages of the library, and the command-line option for each; text in quotes is left as typed."""
 
 
 def print_error(message: str) -> None:

@@ -124,7 +124,7 @@ def _first_that_works(
 ) -> Plan:
     """The plan with the first route that gives the rows of plain autograd: routes with the directions that fit into memory at once.
 
-    A route that was requested has no other beside it.
+    If a route was requested, it is the only one.
     """
     references: dict[int, Tensor] = {}
     for route, many in together.items():

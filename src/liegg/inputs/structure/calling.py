@@ -55,8 +55,8 @@ def convention_for(
         rows: a few samples, if possible of different sizes.
 
     Raises:
-        ModelError: no way works; the message says what was tried. Or the model uses a value that is no tensor and
-            differs between samples.
+        ModelError: none of the ways to call the model works; the message lists them. Or the model uses a value
+            that is not a tensor and differs between samples.
     """
     layout, dtype = packed.layout, _float_dtype(model)
     tried: list[str] = []

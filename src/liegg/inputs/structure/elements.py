@@ -55,7 +55,7 @@ class Reader:
         return element[0] if self.labelled else element
 
     def plain_values(self, element: Any) -> list[dict[str, Any]]:
-        """What is no tensor in an element, for each of its trees: it is no leaf, and all samples must share it."""
+        """The values of an element that are not tensors, for each of its trees; all samples must share them."""
         if self.listed:
             one = replace(self, listed=False)
             return [values for tree in element for values in one.plain_values(tree)]

@@ -23,7 +23,7 @@ ADVICE = (
 )
 
 NUMBERS = (int, float, complex, np.number, np.bool_)
-"""Numbers that are no tensors."""
+"""Numbers that are not tensors."""
 
 BY_IDENTITY = (NoneType, Enum, type)
 """What models compare by `is`, which no stand-in can answer."""
@@ -55,7 +55,7 @@ def varying(
     """Stand-ins for the values that are not the same in another element of the data.
 
     Args:
-        first: values of the first element that are no tensors, by path.
+        first: values of the first element that are not tensors, by path.
         other: those of another one.
         number: its place in the data.
         tensors: paths of the tensors.
@@ -90,7 +90,7 @@ def varying_in_lists(
     """Stand-ins for lists with one value per sample in a batch, unless these are equal.
 
     Args:
-        values: of the batch that are no tensors, by path.
+        values: values of the batch that are not tensors, by path.
         samples: their number.
         tensors: paths of the tensors.
 
