@@ -137,6 +137,8 @@ def difference(shown: str, printed: str) -> str:
     ''
     >>> difference("3 symmetries, up to 0.0140", "4 symmetries, up to 0.0140")
     "the page shows '3', the code prints '4'"
+    >>> difference("3 symmetries, up to 0.014, 1.2 %", "3 symmetries, up to 0.015, 1.3 %")
+    ''
     """
     words = [" ".join(NUMBER.sub("#", text).split()) for text in (shown, printed)]
     if words[0] != words[1]:
@@ -148,10 +150,24 @@ def difference(shown: str, printed: str) -> str:
         return f"the page shows {words[0][place]!r}, the code prints {words[1][place]!r}"
     for one, other in zip(NUMBER.findall(shown), NUMBER.findall(printed), strict=True):
         low, high = sorted((abs(float(one)), abs(float(other))))
-        close = float(one) * float(other) >= 0 and high - low < RELATIVE_TOLERANCE * high
+        rounding = max(last_place(one), last_place(other))
+        close = float(one) * float(other) >= 0 and high - low < RELATIVE_TOLERANCE * high + rounding
         if not (close or high < ROUNDING or low == high == 0):
             return f"the page shows {one!r}, the code prints {other!r}"
     return ""
+
+
+def last_place(number: str) -> float:
+    """One unit of the last digit that a rounded number shows; 0 for whole numbers, which may be counts.
+
+    Two numbers that are close and are rounded to this place may differ by one unit.
+
+    >>> last_place("0.0140"), last_place("1.5e-3"), last_place("12")
+    (0.0001, 0.0001, 0.0)
+    """
+    digits, _, exponent = number.lower().partition("e")
+    decimals = len(digits.partition(".")[2])
+    return 10.0 ** (int(exponent or 0) - decimals) if decimals else 0.0
 
 
 def check(page: str, printed: list[str], part: str = "") -> None:
