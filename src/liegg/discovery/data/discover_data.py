@@ -287,7 +287,7 @@ def _check_spread(x: Float[Tensor, "b ..."]) -> None:
     """Raise `ArgumentError` for samples that are all the same, or too small for their squares."""
     largest = float((x - x[:1]).abs().max())
     if largest == 0:
-        raise ArgumentError("all samples are the same: one point has no distribution to speak of.")
+        raise ArgumentError("all samples are the same; expected samples that differ.")
     if largest**2 < torch.finfo(torch.float64).tiny:
         raise ArgumentError(
             f"the samples differ by {largest:.0e} at most, too little to be squared. Rescale the data."
