@@ -1,4 +1,4 @@
-"""A folder of images, all brought to one size."""
+"""A folder of images, all resized to one size."""
 
 import re
 import warnings
