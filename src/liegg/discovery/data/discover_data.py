@@ -330,7 +330,7 @@ def _doubts(x: Float[Tensor, "b ..."], action: Action, *, clustered: bool) -> tu
 
 
 def _off_centre(x: Float[Tensor, "b ..."], action: Action) -> Remark | None:
-    """That affine maps move vectors about a far point, where rotations are nearly translations; None if it is near."""
+    """Say that affine maps move vectors about a far point, where rotations are nearly translations; None if it is near."""
     if not isinstance(action, MatrixAction) or not action.homogeneous or x.ndim != 2:
         return None
     if action.ambient != x.shape[1] + 1:
@@ -341,7 +341,7 @@ def _off_centre(x: Float[Tensor, "b ..."], action: Action) -> Remark | None:
 
 
 def _clustered(x: Float[Tensor, "b ..."]) -> Remark | None:
-    """That samples lie in tight clusters; None if they do not."""
+    """Say that samples lie in tight clusters; None if they do not."""
     found = clusters(sample_sketch.update(sample_sketch.init(), sample_hashes(x).cpu(), x))
     return Diagnosis.DATA_CLUSTERED(clusters=found) if found else None
 
