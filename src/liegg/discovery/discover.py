@@ -118,9 +118,9 @@ def discover(
             tuples, dataclasses, NamedTuples, TensorDicts), graphs of PyG, and lists of samples of different sizes.
         action: the candidate generators, such as `liegg.Linear(5, copies=2)`; for structured samples a mapping from paths to
             actions, `{"pos": liegg.Affine(3)}`. One action object at several paths moves them together, different ones move
-            apart; all other tensors are context that stays.
+            independently; all other tensors are context that stays.
         output_action: action on the outputs; the question is then equivariance, $f(e^{h}x) = e^{k} f(x)$.
-        outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random
+        outputs: `"each"` output is a constraint of its own; `"sum"` is what the paper does; a number `k` takes k random
             combinations. `"whitened"` takes every independent combination of the outputs in units of its own spread, so that
             defects do not depend on how outputs are scaled, mixed or repeated; small combinations then count as much as large ones.
         target: what is asked of the output of a classifier: a class (`3`, its logit), several (`[3, 5]`), the difference of two
