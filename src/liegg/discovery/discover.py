@@ -48,7 +48,7 @@ from liegg.results.verified import with_verification
 Control = Literal["none", "random", "reinitialised"]
 
 TOLERANCE_ADVICE = (
-    "Pass thresholds=liegg.Thresholds(threshold=...), the largest defect of a strong symmetry."
+    "Pass thresholds=liegg.Thresholds(threshold=...), the largest defect of a symmetry."
 )
 INTERVAL_ADVICE = (
     "Intervals are always made; pass thresholds=liegg.Thresholds(level=...) for another coverage."
@@ -73,6 +73,7 @@ ADVICE = {
     "n_samples": "Pass fewer samples, for example data[:1000].",
     "num_workers": "Pass a DataLoader with num_workers=.",
     "shuffle": "The order of the samples does not matter.",
+    "verbose": "Pass run=liegg.Run(progress=...), a function of the number of samples done.",
     "task": "Pass target='classes' or target='values'.",
     "verify": "Pass held_out= samples, or call liegg.verify.",
     **{name: f"Pass run=liegg.Run({name}=...)." for name in Run.__dataclass_fields__},
