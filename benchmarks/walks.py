@@ -1,3 +1,4 @@
+# pyright: reportIncompatibleMethodOverride=false, reportAssignmentType=false
 """Three walks that a reader of the sources takes, measured; `benchmarks/house.py` stores them.
 
 Another rank rule, an action of one's own, and one batch from `discover` to the printed table.

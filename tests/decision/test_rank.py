@@ -196,4 +196,5 @@ def test_another_rule_is_one_function(monkeypatch):
     after = liegg.discover(lambda x: x.square().sum(1), x, liegg.Linear(3)).decision
     assert (before.nullity, after.nullity) == (3, 9)
     assert set(after.grades) == {"exact"}
+    assert after.certainty is not None
     assert after.certainty.nullity == (9, 9)
