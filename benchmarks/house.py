@@ -1,6 +1,6 @@
 """The house in numbers: what a reader of the sources, and a call, have to walk through; writes results/house.json.
 
-python benchmarks/house.py [--before PATH_TO_AN_EARLIER_SRC]
+python benchmarks/house.py [--before PATH_TO_AN_EARLIER_SRC]    (without it, the stored counts of the earlier version are kept)
 """
 
 import argparse
@@ -38,6 +38,11 @@ def of_sources(package: Path) -> dict[str, Any]:
     return {
         "statements": sum(statements.values()),
         "statements_of_studies": studies,
+        "statements_of_each_folder": {
+            folder.name: sum(n for path, n in statements.items() if folder in path.parents)
+            for folder in sorted(package.iterdir())
+            if folder.is_dir() and folder.name != "__pycache__"
+        },
         "files": len(trees),
         "median_lines_of_a_file": lengths[len(lengths) // 2],
         "entries_at_the_top": len([p for p in package.iterdir() if p.name != "__pycache__"]),
@@ -118,11 +123,17 @@ def counted(work: Any) -> tuple[Any, dict[str, int]]:
 
 
 def measured(source: Path) -> dict[str, Any]:
-    """All counts of a source tree; the call in a process of its own, with that tree first on the path."""
+    """All counts of a source tree, those of a call included."""
+    return of_sources(source / "liegg") | printed_by(source, __file__, "--call")
+
+
+def printed_by(source: Path, *command: str) -> dict[str, Any]:
+    """The JSON that a script prints, in a process of its own with a source tree first on the path."""
     environment = os.environ | {"PYTHONPATH": str(source)}
-    command = [sys.executable, __file__, "--call"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return of_sources(source / "liegg") | json.loads(done.stdout)
+    done = subprocess.run(
+        [sys.executable, *command], env=environment, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
 
 
 def main() -> None:
@@ -137,13 +148,16 @@ def main() -> None:
     from liegg.studies.provenance import provenance, write_json
 
     begin = time.perf_counter()
-    results = {"now": measured(ROOT / "src")}
+    out = ROOT / "results" / "house.json"
+    walks = printed_by(ROOT / "src", str(ROOT / "benchmarks" / "walks.py"))
+    results = {"now": measured(ROOT / "src") | {"walks": walks}}
     if asked.before is not None:
         results["before"] = measured(asked.before)
-    command = "python benchmarks/house.py"
+    elif out.exists():
+        results["before"] = json.loads(out.read_text(encoding="utf-8"))["before"]
+    seconds = time.perf_counter() - begin
     write_json(
-        {"provenance": provenance(command, seconds=time.perf_counter() - begin), **results},
-        ROOT / "results" / "house.json",
+        {"provenance": provenance("python benchmarks/house.py", seconds=seconds), **results}, out
     )
     for name, numbers in results.items():
         print(name, json.dumps(numbers, indent=1))

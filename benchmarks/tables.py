@@ -225,6 +225,42 @@ def before_and_after(found: Results) -> list[str]:
     ]
 
 
+def house(found: Results) -> list[str]:
+    """What a reader of the sources, and a call, have to walk through, beside the version before the floor plan."""
+    now, before = found["now"], found["before"]
+    rule, own, batch = (
+        now["walks"][name] for name in ("another_rank_rule", "own_action", "one_batch")
+    )
+    counts = {
+        "statements, docstrings left out": "statements",
+        "of these in `studies/`": "statements_of_studies",
+        "files": "files",
+        "lines of the median file": "median_lines_of_a_file",
+        "entries at the top of the package": "entries_at_the_top",
+        "public names": "public_names",
+        "arguments of `discover`": "arguments_of_discover",
+        "public attributes and methods of a result": "public_attributes_of_a_result",
+    }
+    calls = {"`discover`": "discover", "`print`": "print", "`load`": "load"}
+    return [
+        "| | before | now |",
+        "|---|---|---|",
+        *[f"| {words} | {before[key]:,} | {now[key]:,} |" for words, key in counts.items()],
+        *[
+            f"| calls inside the package in {words} | {before[key]['calls']:,} | {now[key]['calls']:,} |"
+            for words, key in calls.items()
+        ],
+        "",
+        f"- Another rank rule: {rule['files_to_read']} files to read, {rule['lines_to_read']} lines; `rank.levels` alone is replaced, "
+        "and count, grades and intervals follow it.",
+        f"- Polynomial vector fields: one class of {own['lines']} lines goes through {len(own['verbs'])} verbs "
+        f"({', '.join(own['verbs'])}); {own['files_of_the_package_that_name_it']} files of the package name it.",
+        f"- One batch from `discover` to the printed table: {batch['functions']} functions in {batch['files']} files, at most "
+        f"{batch['deepest_stack']} waiting for one another; {batch['decisions']} decision, {batch['hops_to_the_rank_rule']} calls deep; "
+        f"{len(batch['jumps_back'])} call from an earlier folder into a later one (`{batch['jumps_back'][0]}`).",
+    ]
+
+
 SECTIONS: dict[str, tuple[str, Callable[[Results], list[str]]]] = {
     "scaling": ("bench-scaling", scaling),
     "growth with samples": ("bench-growth", by_samples),
@@ -241,6 +277,7 @@ SECTIONS: dict[str, tuple[str, Callable[[Results], list[str]]]] = {
     "large spaces on a GPU": ("bench-candidates-cuda", candidates),
     "layers": ("bench-layers", layers),
     "layers on a GPU": ("bench-layers-cuda", layers),
+    "house": ("house", house),
 }
 """Name of the mark, stored result, and what makes the lines between two of these marks."""
 

@@ -176,7 +176,7 @@ def test_foreign_byte_order(folder: Path) -> None:
         ({"--data": "x.txt"}, "expected a file .npy"),
         ({"--data": "x.npz"}, "for example x.npz:one; it holds one, two"),
         ({"--data": "x.npz:three"}, "it has no 'three'"),
-        ({"--data": "none.npz"}, "holds no array"),
+        ({"--data": "none.npz"}, "contains no arrays"),
         ({"--data": "pickled.npy"}, "cannot be read"),
         ({"--data": "junk.npy"}, "cannot be read"),
         ({"--data": "junk.npz"}, "cannot be read"),

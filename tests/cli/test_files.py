@@ -22,7 +22,7 @@ def test_a_fraction_or_a_file_is_held_out(tmp_path: Path) -> None:
     assert (len(samples.analysed), samples.held_out is not None) == (10, True)
     np.testing.assert_array_equal(samples.held_out, np.ones((3, 2)))
     for fraction in ("0", "1", "1.5", "-0.2", "0.01", "0.99", "nan"):
-        with pytest.raises(liegg.LieggError, match=f"--held-out {fraction}: of 10 samples"):
+        with pytest.raises(liegg.LieggError, match=f"--held-out {fraction}: too few"):
             load_samples(data, fraction)
 
 

@@ -1,5 +1,6 @@
 """The rank rule: the count is the rule in words, for one spectrum and for many at once."""
 
+import inspect
 import math
 
 import pytest
@@ -7,6 +8,8 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import liegg
+from cases import normal
 from liegg.decision.rank import RULE, Evidence, count, evidence, levels, rule
 from spectra import FLOOR, SOME_THRESHOLDS, USUAL, case_of, column, counted, spectra
 
@@ -177,3 +180,21 @@ def test_the_effect_decides_where_it_is_the_larger():
 def test_numbers_of_the_rule_are_those_of_the_thresholds():
     expected = [FLOOR, *(getattr(USUAL, name) for name in RULE[1:])]
     assert rule(FLOOR, USUAL).tolist() == expected
+
+
+def test_another_rule_is_one_function(monkeypatch):
+    """Count, grades and interval follow `levels` when its code alone is exchanged."""
+
+    def everything(case, numbers):
+        shape = torch.broadcast_shapes(case.values.shape[:-1], numbers.shape[:-1])
+        return torch.full((*shape, 4), case.values.shape[-1])
+
+    x = normal(200, 3)
+    before = liegg.discover(lambda x: x.square().sum(1), x, liegg.Linear(3)).decision
+    rule_itself = inspect.unwrap(levels)
+    monkeypatch.setattr(rule_itself, "__code__", everything.__code__)
+    after = liegg.discover(lambda x: x.square().sum(1), x, liegg.Linear(3)).decision
+    assert (before.nullity, after.nullity) == (3, 9)
+    assert set(after.grades) == {"exact"}
+    assert after.certainty is not None
+    assert after.certainty.nullity == (9, 9)

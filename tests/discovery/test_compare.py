@@ -150,7 +150,9 @@ def test_an_exact_symmetry_a_little_aside_is_another_one():
 
 
 def test_the_shared_directions_are_those_of_the_smaller_span():
-    for contrast in compared("ball", "around z").directions:
+    directions = compared("ball", "around z").directions
+    assert len(directions) == 3
+    for contrast in directions:
         assert contrast.generator is not None
         turn = (
             contrast.generator[:2, :2].norm()
@@ -188,7 +190,9 @@ def test_exact_is_smaller_than_anything_above_the_floor():
 
 
 def test_directions_of_one_alone_are_measured_in_the_other():
-    for contrast in compared("ball", "network").directions:
+    directions = compared("ball", "network").directions
+    assert len(directions) == 3
+    for contrast in directions:
         assert contrast.generator is not None
         generator = contrast.generator[None]
         assert contrast.b.value == pytest.approx(float(model("network").defect(generator)))

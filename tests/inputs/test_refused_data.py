@@ -88,11 +88,11 @@ def test_a_one_shot_in_disguise_loses_no_sample():
 @pytest.mark.parametrize(
     ("source", "text"),
     [
-        (X[:0], "the data holds no sample (Tensor of shape (0, 3))"),
-        (X[:0].numpy(), "the data holds no sample (ndarray of shape (0, 3))"),
-        (TensorDataset(X[:0]), "the data holds no sample (TensorDataset)"),
-        ([], "the data holds no sample (list)"),
-        ([X[:0], X[:0]], "the data holds no sample (list)"),
+        (X[:0], "the data contains no samples (Tensor of shape (0, 3))"),
+        (X[:0].numpy(), "the data contains no samples (ndarray of shape (0, 3))"),
+        (TensorDataset(X[:0]), "the data contains no samples (TensorDataset)"),
+        ([], "the data contains no samples (list)"),
+        ([X[:0], X[:0]], "the data contains no samples (list)"),
     ],
 )
 def test_no_sample(source, text):

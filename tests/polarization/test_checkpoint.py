@@ -164,7 +164,7 @@ def test_a_checkpoint_of_another_analysis_is_refused(tmp_path, change, text):
         **change,
         "run": liegg.Run(**{"batch_size": 50, **change.get("run", {})}, checkpoint=tmp_path / "c"),
     }
-    with pytest.raises(CheckpointError, match=rf"is of another analysis \({text}"):
+    with pytest.raises(CheckpointError, match=rf"belongs to another analysis \({text}"):
         liegg.discover(mlp(3, 8, 2), X, liegg.Linear(3), **options)
     assert (tmp_path / "c").read_bytes() == content
 
@@ -316,7 +316,7 @@ def test_only_the_last_writing_failed(tmp_path, monkeypatch, trouble):
         mlp(3, 8, 2), X, liegg.Linear(3), run=liegg.Run(batch_size=50, checkpoint=tmp_path / "c")
     )
     assert [note.diagnosis for note in sym.notes] == [Diagnosis.LAST_CHECKPOINT_FAILED]
-    with pytest.raises(CheckpointError, match=r"cannot be written: no space\. Name another place"):
+    with pytest.raises(CheckpointError, match=r"cannot be written: no space\. Choose another path"):
         liegg.discover(
             mlp(3, 8, 2),
             X,
@@ -430,7 +430,7 @@ def test_a_second_interruption_does_not_wait(tmp_path):
 def test_a_place_that_cannot_be_written_is_said_before_anything_is_read(tmp_path):
     (tmp_path / "file").write_text("")
     read: list[int] = []
-    with pytest.raises(CheckpointError, match=r"cannot be written: .* Name another place"):
+    with pytest.raises(CheckpointError, match=r"cannot be written: .* Choose another path"):
         liegg.discover(
             mlp(3, 8, 2),
             X,

@@ -101,7 +101,7 @@ def test_a_changed_sample_is_seen_after_the_end(tmp_path, kind):
     for place in (UNSEEN[1], UNSEEN[-1]):
         # A shuffling loader may have it in the first batch.
         with pytest.raises(
-            CheckpointError, match=r"was written for other data|of another analysis"
+            CheckpointError, match=r"was written for other data|to another analysis"
         ):
             analyse(tmp_path / "c", KINDS[kind](with_change(place)))
 
@@ -109,7 +109,7 @@ def test_a_changed_sample_is_seen_after_the_end(tmp_path, kind):
 @pytest.mark.parametrize("place", [0, 49, 999])
 def test_the_first_and_the_last_sample_are_seen_too(tmp_path, place):
     begin(tmp_path / "c", X, finished=True)
-    with pytest.raises(CheckpointError, match="is of another analysis"):
+    with pytest.raises(CheckpointError, match="belongs to another analysis"):
         analyse(tmp_path / "c", with_change(place))
 
 

@@ -111,11 +111,13 @@ def test_the_command(tmp_path):
     assert again.exit_code == 0
     printed = CliRunner().invoke(app, [*words, "--json", "--no-effects", "--layers", "0,2"])
     assert [layer["name"] for layer in json.loads(printed.output)["layers"]] == ["0", "2"]
-    for wrong in (
-        ["--about", "hue"],
-        ["--size", "0"],
-        ["--layers", "nothing"],
-        ["--task", "words"],
-    ):
+    for wrong, text in [
+        (["--about", "hue"], "about='hue'"),
+        (["--size", "0"], "size=0"),
+        (["--layers", "nothing"], "no layer 'nothing'"),
+        (["--target", "words"], "'words'"),
+        (["--data", str(tmp_path)], "is a folder; expected a file of arrays"),
+    ]:
         failed = CliRunner().invoke(app, [*words, *wrong])
         assert failed.exit_code == 2, wrong
+        assert text in " ".join(failed.stderr.split()), failed.stderr

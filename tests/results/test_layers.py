@@ -157,7 +157,7 @@ def test_a_direction_without_motion_is_said():
         ({"rotation": liegg.so(2)}, r"\[1, 2, 2\]|\(1, 2, 2\)"),
         ({"rotation": "so(3)"}, "knows 'rotation'"),
         ({"rotation": torch.full((1, 3, 3), torch.nan)}, "finite"),
-        ({"rotation": torch.zeros(0, 9)}, "holds no generator"),
+        ({"rotation": torch.zeros(0, 9)}, "contains no generators"),
         ({" ": liegg.so(3)}, "expected a name"),
         ([("rotation", liegg.so(3))], "or a mapping"),
         ({"a\x1b[31m": liegg.so(3)}, "printable"),

@@ -318,9 +318,9 @@ _CONVERTERS: dict[Any, Callable[[Any], Any]] = {
 
 CLASSES_IN_WORDS = {
     "Action": "an action, for example liegg.Linear(3)",
-    "Symmetries": "what liegg.discover returns",
-    "GroupSymmetries": "what liegg.discover_group returns",
-    "LayerSymmetries": "what liegg.discover_layers returns",
+    "Symmetries": "a result of liegg.discover",
+    "GroupSymmetries": "a result of liegg.discover_group",
+    "LayerSymmetries": "a result of liegg.discover_layers",
     "Mapping": "a mapping, such as {'name': value}",
     "Thresholds": "thresholds=liegg.Thresholds(...)",
     "Run": "run=liegg.Run(...)",

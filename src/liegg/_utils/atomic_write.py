@@ -43,7 +43,7 @@ def write_text(text: str, path: str | Path) -> Path:
         write_bytes(text.encode(), path)
     except OSError as error:
         raise ArgumentError(
-            f"{path} cannot be written: {error.strerror or error}. Choose another place."
+            f"{path} cannot be written: {error.strerror or error}. Choose another path."
         ) from error
     return path
 

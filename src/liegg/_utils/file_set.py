@@ -114,7 +114,7 @@ def write_files(
 
 
 def read_files(folder: str | Path, names: Collection[str]) -> dict[str, bytes]:
-    """Those of the named files that the folder's set has, checked against the manifest.
+    """Read the named files that belong to the set of the folder, checked against the manifest.
 
     Raises:
         FileNotFoundError: the folder has no manifest.

@@ -323,7 +323,7 @@ class Vectors(Affine):
 
     @property
     def family(self) -> tuple[int, ...]:
-        """That of the action on positions."""
+        """The family of the action on positions."""
         return (id(self),) if self.points is None else self.points.family
 
     @property
@@ -332,7 +332,7 @@ class Vectors(Affine):
         return self
 
     def code(self) -> str:
-        """That of the positions, for vectors."""
+        """The code of the action on positions, for vectors."""
         return f"liegg.{Affine(self.n, self.copies, self.layout, self.names, noun=self.noun)!r}.vectors"
 
     def factors(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, "b copies m"]:

@@ -135,7 +135,7 @@ class Placed(Action):
         return self.first.displacement(moment, samples)
 
     def feature_sizes(self, moment: Float[Tensor, "s s"]) -> Float[Tensor, " n"]:
-        """Those of the first action."""
+        """The sizes of the first action."""
         return self.first.feature_sizes(moment)
 
     def rounding_motion(
@@ -148,7 +148,7 @@ class Placed(Action):
         )
 
     def steps(self, shape: tuple[int, ...]) -> Float[Tensor, " g"]:
-        """Those of the first action."""
+        """The steps of the first action."""
         return self.first.steps(self._shape)
 
     def settings(self) -> dict[str, Any]:
@@ -158,7 +158,7 @@ class Placed(Action):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Those of the first action."""
+        """The words of the first action."""
         return self.first.words
 
     def describe(
@@ -168,7 +168,7 @@ class Placed(Action):
         return self.first.describe(coefficients, tolerance=tolerance)
 
     def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
-        """Those of the first action that are among its candidates."""
+        """The motions of the first action that are among its candidates."""
         named = self.first.motions(self._shape, spread=spread)
         return {name: motion for name, motion in named.items() if motion.action is None}
 
@@ -196,7 +196,7 @@ class Placed(Action):
 
     @property
     def stage(self) -> str | None:
-        """That of the first action, unless points may be missing."""
+        """The stage of the first action, unless points may be missing."""
         return None if self._masked else self.first.stage
 
     def staged(self, x: Float[Tensor, "b D"]) -> Float[Tensor, "b ..."]:

@@ -98,7 +98,7 @@ class Product(Action):
         return upper + upper.triu(1).mT
 
     def steps(self, shape: tuple[int, ...]) -> Float[Tensor, " g"]:
-        """Those of the actions."""
+        """The steps of the actions."""
         return torch.cat([action.steps(shape) for action in self.actions])
 
     def same_motions(self, other: Action) -> bool:
@@ -117,11 +117,11 @@ class Product(Action):
 
     @property
     def words(self) -> tuple[str, ...]:
-        """Those of the actions, one after the other."""
+        """The words of the actions, one after the other."""
         return tuple(word for action in self.actions for word in action.words)
 
     def motions(self, shape: tuple[int, ...], *, spread: float = 1.0) -> dict[str, Motion]:
-        """Those of the actions; one that belongs to the candidates comes before one that does not."""
+        """The motions of the actions; one that belongs to the candidates comes before one that does not."""
         named: dict[str, Motion] = {}
         start = 0
         for action in self.actions:
@@ -192,7 +192,7 @@ class MatrixProduct(Product, MatrixAction):
         if matrices.ndim != 3 or matrices.shape[1:] != (side, side):
             raise ArgumentError(
                 f"generators have shape {tuple(matrices.shape)}; expected block diagonal "
-                f"[d, {side}, {side}], because different actions move apart. To move several tensors together, "
+                f"[d, {side}, {side}], because different actions move independently. To move several tensors together, "
                 "pass one action object for all of them."
             )
         own, rest = [], matrices.clone()

@@ -67,7 +67,7 @@ class Restricted(Action):
 
     @property
     def family(self) -> tuple[int, ...]:
-        """That of the parent, and the subspace."""
+        """The family of the parent, and the subspace."""
         return (*self.parent.family, id(self.basis))
 
     @property
@@ -130,7 +130,7 @@ class Restricted(Action):
     def moments(
         self, x: Float[Tensor, "b ..."], block: Int[Tensor, " b"], count: int
     ) -> Float[Tensor, "p s s"]:
-        """Those of the parent."""
+        """The moments of the parent."""
         return self.parent.moments(x, block, count)
 
     def displacement(self, moment: Float[Tensor, "s s"], samples: int) -> Displacement:

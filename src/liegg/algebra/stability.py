@@ -81,7 +81,7 @@ def stability(
 def _not_rigid(
     choice: Candidate, near: list[Candidate], noise: Noise, name: str, *, affine: bool
 ) -> Remark | None:
-    """That an error can make another algebra, or one that acts otherwise if the name says how it acts; None if it cannot."""
+    """Say that an error can make another algebra, or one that acts otherwise if the name says how it acts; None if it cannot."""
     generators, degrees = choice.fit.generators, math.degrees(noise.possible)
     stays = rigidity(generators, noise.possible, affine=affine)
     if not stays.algebra:

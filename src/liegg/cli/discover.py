@@ -171,8 +171,8 @@ def _check_options(options: SimpleNamespace) -> None:
     for name, moves in (("layers", "the input"), ("moves", "an array of the file")):
         if getattr(options, name) and options.at is not None:
             raise LieggError(
-                f"--{name} is about motions of {moves}, and --at about those of what a layer returns for all arrays of the "
-                "file. Leave one of them out."
+                f"--{name} is for motions of {moves}, and --at for motions of the output of a layer, computed from all arrays "
+                "of the file. Leave one of them out."
             )
 
 

@@ -59,5 +59,5 @@ def check_one_process() -> None:
 
     if world_size() > 1:
         raise ArgumentError(
-            f"{world_size()} processes were started, but without a model one reads all data. Run the command without torchrun or srun."
+            f"{world_size()} processes were started, but without a model one process reads all data. Run it without torchrun or srun."
         )

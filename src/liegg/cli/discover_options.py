@@ -5,13 +5,17 @@ from typing import Annotated
 
 from liegg.cli._shared import ACTION_EXAMPLES, INPUT, LARGE_RUNS, OUTPUT, QUESTION, TRUST, option
 
+MODEL_HELP = (
+    "package.module:factory (imported, and called without arguments), model.onnx, or an exported "
+    "program model.pt2 with --trust-model."
+)
+DATA_HELP = (
+    "Samples along the first axis: x.npy, x.npz:name, x.csv or x.parquet (columns name features), "
+    "x.pt or x.safetensors with tensors"
+)
 Model = Annotated[
     str | None,
-    option(
-        INPUT,
-        "package.module:factory (imported, and called without arguments), model.onnx, or an exported "
-        "program model.pt2 with --trust-model. Without a model: the symmetries of the data set itself.",
-    ),
+    option(INPUT, f"{MODEL_HELP} Without a model: the symmetries of the data set itself."),
 ]
 Labels = Annotated[
     str | None,
@@ -43,18 +47,11 @@ TrustModel = Annotated[
     bool,
     option(INPUT, "Read an exported program, which can run code that it holds.", "--trust-model"),
 ]
-Data = Annotated[
-    str,
-    option(
-        INPUT,
-        "Samples along the first axis: x.npy, x.npz:name, x.csv or x.parquet (columns name features), "
-        "x.pt or x.safetensors with tensors, or a folder of images with --size.",
-    ),
-]
+Data = Annotated[str, option(INPUT, f"{DATA_HELP}, or a folder of images with --size.")]
 Size = Annotated[
     str | None,
     option(
-        INPUT, "Height and width that images of a folder are brought to: 64x64; 64x64x1 for grey."
+        INPUT, "Height and width to which images of a folder are resized: 64x64; 64x64x1 for grey."
     ),
 ]
 NumberOfSamples = Annotated[
@@ -74,7 +71,7 @@ ActionText = Annotated[
     str,
     option(
         QUESTION,
-        "What may move a sample: linear:5x2 (gl(5) on two vectors), affine:3x20, image, "
+        "Candidate transformations: linear:5x2 (gl(5) on two vectors), affine:3x20, image, "
         "image:affine:28x28, color, image+color.",
         choices=ACTION_EXAMPLES,
     ),
@@ -141,8 +138,8 @@ AtText = Annotated[
     str | None,
     option(
         QUESTION,
-        "Inner point at which to ask, for token ids and other integers: embeddings, or the name of a module, whose "
-        "output is then moved.",
+        "Inner point to analyse, for token ids and other integers: embeddings, or the name of a module, whose output "
+        "is then moved.",
         "--at",
     ),
 ]
@@ -150,8 +147,8 @@ About = Annotated[
     list[str] | None,
     option(
         QUESTION,
-        "Named motion to answer for, on up to 256 samples; repeatable: rotation, shift, scaling, … "
-        "(default: the standard set for images, on fewer samples); --about none asks nothing.",
+        "Named motion to test on up to 256 samples; repeatable: rotation, shift, scaling, … "
+        "(default: for images the standard set, on fewer samples); --about none tests none.",
     ),
 ]
 Limit = Annotated[
@@ -221,7 +218,8 @@ Route = Annotated[
 Budget = Annotated[
     int | None,
     option(
-        LARGE_RUNS, "Most evaluations of a sample by finite differences; fewer samples if needed."
+        LARGE_RUNS,
+        "Maximum number of evaluations for finite differences; fewer samples are used if needed.",
     ),
 ]
 Bottom = Annotated[
@@ -244,7 +242,7 @@ NEEDS_MODEL = (
     *("at", "about", "layers", "group", "moves", "control", "control_draws", "route", "budget"),
     *("bottom", "checkpoint", "classes"),
 )
-"""Options that are about a model."""
+"""Options that need a model."""
 
 NEEDS_NO_MODEL = ("labels", "question")
-"""Options that are about a data set alone."""
+"""Options for a data set without a model."""

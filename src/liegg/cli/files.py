@@ -99,7 +99,7 @@ def _kept(total: int, fraction: float, text: str) -> int:
     count = round(total * (1 - fraction)) if 0 < fraction < 1 else 0
     if not 0 < count < total - 1:
         raise ArgumentError(
-            f"--held-out {text}: of {total} samples this leaves too few on one side; "
+            f"--held-out {text}: too few of the {total} samples are left on one side; "
             "expected a fraction between 0 and 1, for example 0.2, or a file such as y.npy."
         )
     return count
@@ -152,7 +152,7 @@ def load_data(text: str, *, size: str | None = None, named: bool | None = False)
             )
         return read_images(path, parse_size(size))
     if size is not None:
-        raise ArgumentError(f"--size {size} is for a folder of images; {text} is none.")
+        raise ArgumentError(f"--size {size} is for a folder of images; {text} is not a folder.")
     if path.suffix not in DATA_SUFFIXES:
         raise DataError(
             f"data {text!r}: expected a file {', '.join(DATA_SUFFIXES)}, or a folder of images with --size. "
@@ -208,7 +208,9 @@ def _read(path: Path, key: str, *, named: bool | None) -> Any:
 
     def choose(names: list[str]) -> list[str]:
         if not names:
-            raise DataError(f"data '{path}' holds no array. Save one with numpy.savez(path, x=x).")
+            raise DataError(
+                f"data '{path}' contains no arrays. Save one with numpy.savez(path, x=x)."
+            )
         return names if every else [_chosen(path, names, key)]
 
     if path.suffix == ".npz":
@@ -278,7 +280,7 @@ def class_names(text: str | None) -> list[str] | None:
     names = [name.strip() for name in names]
     if not any(names):
         raise DataError(
-            f"--classes {text!r} holds no name; expected names such as cat,dog or a .txt file with "
+            f"--classes {text!r} contains no names; expected names such as cat,dog or a .txt file with "
             "one per line."
         )
     return names

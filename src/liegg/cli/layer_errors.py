@@ -1,8 +1,10 @@
 """`liegg layer-errors`."""
 
+from pathlib import Path
 from typing import Annotated
 
 from liegg.cli._shared import (
+    INPUT,
     QUESTION,
     Json,
     Quiet,
@@ -14,10 +16,10 @@ from liegg.cli._shared import (
     progress_bars,
 )
 from liegg.cli.discover_options import (
+    DATA_HELP,
+    MODEL_HELP,
     ActionText,
-    Data,
     Device,
-    Model,
     Out,
     Seed,
     Title,
@@ -25,6 +27,8 @@ from liegg.cli.discover_options import (
     Weights,
 )
 
+Model = Annotated[str, option(INPUT, MODEL_HELP)]
+Data = Annotated[str, option(INPUT, f"{DATA_HELP}.")]
 MotionText = Annotated[
     str, option(QUESTION, "The motion: rotation, shift, scaling, shear, stretching, …")
 ]
@@ -45,11 +49,11 @@ OutputKind = Annotated[
     str | None,
     option(
         QUESTION,
-        "What several outputs are: classes (the largest is the prediction) or values (default: found out).",
+        "What several outputs are: classes (the largest is the prediction) or values (default: detected).",
         choices=dict.fromkeys(("classes", "values"), ""),
     ),
 ]
-Samples = Annotated[int, option(QUESTION, "Most samples.")]
+Samples = Annotated[int, option(QUESTION, "Maximum number of samples.")]
 Effects = Annotated[
     bool, option(QUESTION, "Measure what the error of each layer does to the output.")
 ]
@@ -76,7 +80,7 @@ def layer_errors(
 ) -> None:
     """Find the layers that break a symmetry: the error that each adds under one motion, and why.
 
-    --out writes layer-errors.json (read by liegg.load) and layer-errors.html (open it in a browser), beside what the folder holds.
+    --out writes layer-errors.json (read by liegg.load) and layer-errors.html (open it in a browser) into the folder.
     --quiet prints only the conclusion.
 
     Example: liegg layer-errors --model nets:cnn --weights w.pt --data images.npy --action image:affine --about shift --size 1
@@ -90,9 +94,11 @@ def layer_errors(
 
         if out is not None:
             check_run_folder(out)
+        if Path(data).is_dir():
+            raise liegg.LieggError(
+                f"data {data!r} is a folder; expected a file of arrays, for example images.npy."
+            )
         x = load_samples(data, None, None).analysed
-        if model is None:
-            raise liegg.LieggError("--model is missing. Pass --model package.module:factory.")
         network = load_model(model, weights, device, trusted=trust_model)
         with progress_bars(quiet or json, "layers") as advance:
             found = liegg.layer_errors(

@@ -48,7 +48,7 @@ def load_model(
         check_device(device)
     suffix = Path(text).suffix
     if weights is not None and (own := COMPLETE.get(suffix)):
-        raise ArgumentError(f"--weights needs a factory; {own} has its own.")
+        raise ArgumentError(f"--weights needs a factory; {own} has weights of its own.")
     if suffix == ".pt2":
         if not trusted:
             raise ArgumentError(

@@ -26,7 +26,7 @@ RENAMED = {"--task": "--target: --target classes or --target values"}
 
 
 class PlainCommand(TyperCommand):
-    """A command with plain help, which names what options of earlier versions have become."""
+    """A command with plain help that names the replacements of earlier options."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words of the command."""

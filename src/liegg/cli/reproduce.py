@@ -77,7 +77,7 @@ def reproduce(
             check_target(out, ())
         elif quick:
             raise ArgumentError(
-                "claims reads the stored results and trains nothing: type it without --quick."
+                "claims reads the stored results and trains nothing: run it without --quick."
             )
         with progress_bars(hidden=quiet or json) as progress:
             if study is Study.claims:

@@ -166,7 +166,7 @@ def compare(
         comparison = compare_results(read(first), read(second), about=about, names=called)
         page = None
         if out is not None and isinstance(comparison, GroupComparison):
-            raise typer.BadParameter("groups have no page of their comparison; leave --out out.")
+            raise typer.BadParameter("comparisons of groups have no HTML page. Leave --out out.")
         if out is not None:
             page = comparison.report(out / "comparison.html" if out.is_dir() else out)
         if json:

@@ -202,7 +202,7 @@ def decide(
 def _cluster_goes_on(
     values: Float[Tensor, " r"], ends: Sequence[int], floor: float
 ) -> Remark | None:
-    """That the gap after a weak level is wider than that after the symmetries, so that these are only a part; None if not."""
+    """Say that the gap after a weak level is wider than that after the symmetries, so that these are only a part; None if not."""
     nullity, weak = ends[2], ends[3]
     own, gap = gap_after(values, nullity, floor), gap_after(values, weak, floor)
     if weak <= nullity or gap <= own:
@@ -299,7 +299,7 @@ def with_words(
 
 
 def _effect_too_large(decision: Decision, values: Float[Tensor, " r"]) -> Remark | None:
-    """That the first direction after the symmetries has a small defect but a large effect; None if not."""
+    """Say that the first direction after the symmetries has a small defect but a large effect; None if not."""
     place, thresholds = decision.nullity, decision.thresholds
     if decision.undecided or place >= len(values):
         return None

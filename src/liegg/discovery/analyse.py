@@ -129,7 +129,7 @@ def analyse(
 def _moved_along_exact(
     sym: Symmetries, planned: "_Planned", batches: Batches, first: Tensor
 ) -> Symmetries:
-    """The result with a warning if derivatives hide that its exact directions change the output; a model that fails says nothing."""
+    """The result with a warning if derivatives hide that its exact directions change the output; unchanged if the model fails there."""
     derived = planned.how.outputs == "each" and planned.how.steps is None
     if not (sym.decision.exact and derived) or sym.decision.undecided or planned.whitening:
         return sym
@@ -153,7 +153,7 @@ def _moved_along_exact(
 def _moved_outside(
     sym: Symmetries, planned: "_Planned", batches: Batches, first: Tensor
 ) -> Symmetries:
-    """The result, with a warning if symmetries out of the subspace of the data do not hold there; a model that fails says nothing."""
+    """The result, with a warning if symmetries out of the subspace of the data do not hold there; unchanged if the model fails there."""
     refuted = Diagnosis.EXACT_REFUTED in [one.diagnosis for one in sym.decision.warnings]
     if refuted or not leaves_the_data(sym.action, sym.accumulated, sym.decision):
         return sym
@@ -166,7 +166,7 @@ def _moved_outside(
 
 
 def _row_notes(steps: PassPlan) -> tuple[Remark, ...]:
-    """That the rows are of random combinations of outputs, or too many for intervals."""
+    """Say that the rows are of random combinations of outputs, or too many for intervals."""
     notes: tuple[Remark, ...] = ()
     if steps.assigner is not None and steps.assigner.count == 1:
         notes = (Diagnosis.MANY_CANDIDATES(candidates=steps.action.size),)

@@ -48,7 +48,7 @@ from liegg.results.verified import with_verification
 Control = Literal["none", "random", "reinitialised"]
 
 TOLERANCE_ADVICE = (
-    "Pass thresholds=liegg.Thresholds(threshold=...), the largest defect of a strong symmetry."
+    "Pass thresholds=liegg.Thresholds(threshold=...), the largest defect of a symmetry."
 )
 INTERVAL_ADVICE = (
     "Intervals are always made; pass thresholds=liegg.Thresholds(level=...) for another coverage."
@@ -73,6 +73,7 @@ ADVICE = {
     "n_samples": "Pass fewer samples, for example data[:1000].",
     "num_workers": "Pass a DataLoader with num_workers=.",
     "shuffle": "The order of the samples does not matter.",
+    "verbose": "Pass run=liegg.Run(progress=...), a function of the number of samples done.",
     "task": "Pass target='classes' or target='values'.",
     "verify": "Pass held_out= samples, or call liegg.verify.",
     **{name: f"Pass run=liegg.Run({name}=...)." for name in Run.__dataclass_fields__},
@@ -118,9 +119,9 @@ def discover(
             tuples, dataclasses, NamedTuples, TensorDicts), graphs of PyG, and lists of samples of different sizes.
         action: the candidate generators, such as `liegg.Linear(5, copies=2)`; for structured samples a mapping from paths to
             actions, `{"pos": liegg.Affine(3)}`. One action object at several paths moves them together, different ones move
-            apart; all other tensors are context that stays.
+            independently; all other tensors are context that stays.
         output_action: action on the outputs; the question is then equivariance, $f(e^{h}x) = e^{k} f(x)$.
-        outputs: `"each"` output is a constraint of its own; `"sum"` is the paper's reading; a number `k` takes k random
+        outputs: `"each"` output is a constraint of its own; `"sum"` is what the paper does; a number `k` takes k random
             combinations. `"whitened"` takes every independent combination of the outputs in units of its own spread, so that
             defects do not depend on how outputs are scaled, mixed or repeated; small combinations then count as much as large ones.
         target: what is asked of the output of a classifier: a class (`3`, its logit), several (`[3, 5]`), the difference of two

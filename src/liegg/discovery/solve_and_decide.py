@@ -240,7 +240,7 @@ def _random_control(problem: Problem, solution: Defects, *, seed: int) -> Random
 
 
 def memory_notes(fits: int, device: str) -> list[Remark]:
-    """That batches were halved because they did not fit into memory."""
+    """Say that batches were halved because they did not fit into memory."""
     return [Diagnosis.HALVED_BATCHES(device=device, samples=fits)] if fits else []
 
 

@@ -37,7 +37,7 @@ def no_samples(data: Any) -> EmptyDataError:
     """The error for data without a sample."""
     shape = getattr(data, "shape", None)
     kind = type(data).__name__ + ("" if shape is None else f" of shape {tuple(shape)}")
-    return EmptyDataError(f"the data holds no sample ({kind}). Pass at least one.")
+    return EmptyDataError(f"the data contains no samples ({kind}). Pass at least one.")
 
 
 def inputs_of(raw: Any) -> Any:

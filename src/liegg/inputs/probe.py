@@ -102,7 +102,7 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     largest = float(x.abs().max()) if x.numel() else 0.0
     if largest > 0 and not 1 / LARGEST_INPUT < largest < LARGEST_INPUT:
         raise DataError(
-            f"the largest number of the data is {largest:.0e}: squares of such numbers are lost. "
+            f"the largest number of the data is {largest:.0e}: its square overflows or underflows. "
             "Rescale the data, and undo it at the beginning of the model."
         )
     places = evenly_spaced(x, PROBE_SAMPLES)

@@ -98,7 +98,7 @@ class Checkpoint:
                 raise ValueError("its checksum is wrong")
             if other := difference(json.loads(header["fingerprint"]), self.fingerprint):
                 raise CheckpointError(
-                    f"{self.path} is of another analysis ({other}). Finish that one with its own "
+                    f"{self.path} belongs to another analysis ({other}). Finish that one with its own "
                     "arguments, remove the file to start over, or name another."
                 )
             state = from_tensors(tensors, empty)
@@ -212,7 +212,7 @@ class Checkpoint:
             yield
         except (OSError, SafetensorError) as error:
             raise CheckpointError(
-                f"the checkpoint {self.path} cannot be written: {error}. Name another place."
+                f"the checkpoint {self.path} cannot be written: {error}. Choose another path."
             ) from error
 
 
@@ -253,8 +253,8 @@ def rank_path(path: Path, rank: int, size: int) -> Path:
     others = sorted(name for name, processes in sizes.items() if processes != size)
     if others:
         raise CheckpointError(
-            f"{path} was started with another number of processes, now there are {size} "
-            f"({', '.join(others[:4])} in {path.parent}). Start as many as then, remove these "
+            f"{path} was started with a different number of processes; now there are {size} "
+            f"({', '.join(others[:4])} in {path.parent}). Start as many as before, remove these "
             "files to start over, or name another checkpoint."
         )
     return path if size == 1 else path.with_name(f"{path.name}.{rank}-of-{size}")

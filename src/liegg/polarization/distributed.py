@@ -148,7 +148,7 @@ def check_agreement(group: Group, settings: dict[str, Any]) -> None:
         if reason := difference(every[0], other):
             raise ProcessError(
                 f"process {rank} of {len(every)} differs from process 0 ({reason}). Start all of "
-                "them alike, and give each the complete data: liegg splits it."
+                "them with the same arguments and the complete data: liegg splits it."
             )
 
 

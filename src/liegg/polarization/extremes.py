@@ -54,7 +54,7 @@ def update(state: Extremes, x: Float[Tensor, "b ..."], first: int) -> Extremes:
 
 
 def merge(one: Extremes, other: Extremes) -> Extremes:
-    """Those of the samples of both, which have the same centre."""
+    """Merge the extremes of two sets of samples, which have the same centre."""
     squares, order = torch.cat([one.squares, other.squares]).topk(KEPT)
     return Extremes(
         one.centre,

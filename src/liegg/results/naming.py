@@ -133,7 +133,7 @@ def _does_not_hold(
     accumulated: Accumulated,
     decision: Decision,
 ) -> Remark | None:
-    """That the named generators have larger defects than the grade of the span allows; None if they hold."""
+    """Say that the named generators have larger defects than the grade of the span allows; None if they hold."""
     named = coefficients_within(action, identification.generators)
     if named is None:
         return None

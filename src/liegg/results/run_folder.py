@@ -223,7 +223,7 @@ def check_run_folder(folder: str | Path, *more: str) -> None:
 
 @checked()
 def read_run(folder: str | Path) -> RunFolder:
-    """Read a run folder back; one that `Symmetries.save` wrote will do.
+    """Read a run folder back; a folder that `Symmetries.save` wrote works as well.
 
     Raises:
         RecordError: a file is missing, damaged or changed since it was written.

@@ -48,7 +48,7 @@ def sentence_of(sym: Symmetries) -> Remark:
 
 
 def _found(sym: Symmetries) -> Remark:
-    """That there are symmetries, and how well they hold."""
+    """Say that there are symmetries, and how well they hold."""
     decision, verdict, found = sym.decision, sym.decision.sentence, sym.identification
     invariance = sym.output_action is None
     worst = max(decision.grades[: decision.nullity], key=GRADES.index)
@@ -81,7 +81,7 @@ def _found(sym: Symmetries) -> Remark:
 
 
 def _nothing_found(sym: Symmetries) -> Remark:
-    """That there is no symmetry, and what comes nearest."""
+    """Say that there is no symmetry, and what comes nearest."""
     decision, model, verdict = sym.decision, sym.subject, sym.decision.sentence
     invariance = sym.output_action is None
     if verdict.diagnosis is Diagnosis.NONE_VERIFIED:

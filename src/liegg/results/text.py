@@ -157,7 +157,7 @@ def _first(lines: list[str], where: str) -> list[str]:
 
 
 def _bottom(sym: Symmetries) -> list[str]:
-    """That only the smallest defects were solved for, and how well."""
+    """Say that only the smallest defects were solved for, and how well."""
     bottom = sym.accumulated.bottom
     if bottom is None:
         return []

@@ -87,7 +87,7 @@ def finite_changes(sym: Symmetries, verification: Verification) -> tuple[FiniteC
 
 
 def _closed(sym: Symmetries, places: Sequence[int]) -> list[int]:
-    """Those of some symmetries that lie in the closed part of their span."""
+    """The symmetries that lie in the closed part of their span."""
     span = sym.coefficients[list(places)]
     part = exact_part(sym.action, sym.output_action, sym.accumulated, sym.decision, span=span)
     if part is None:

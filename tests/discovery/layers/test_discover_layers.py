@@ -250,6 +250,7 @@ def test_restricted_actions_are_judged_against_their_parents():
     action = liegg.Image("euclidean")
     model, x = with_statistics(Residual()), images()
     found = liegg.discover_layers(model, x, action, layers=["conv2", "head"])
+    assert found.names == ("conv2", "head")
     for layer in found:
         expected = liegg.discover(truncated(model, layer), x, action)
         torch.testing.assert_close(layer.invariance.defects, expected.defects, rtol=1e-9, atol=0)

@@ -60,6 +60,7 @@ def test_rows_are_squared_only_where_that_is_safe(dtype, samples, batch_size, ac
         normal(samples, 3).to(dtype),
         run=liegg.Run(batch_size=batch_size),
     )
+    assert len(result) == 3
     for layer in result:
         assert (
             layer.invariance.settings["accumulator"]

@@ -35,7 +35,7 @@ WRONG_NUMBERS = [
     ({"generators": liegg.so(2)}, r"generators have shape \(1, 2, 2\); expected \[d, 3, 3\]"),
     ({"generators": torch.ones(2, 8)}, r"shape \(2, 8\); expected coefficients \[d, 9\]"),
     ({"generators": None}, "an action was given without generators"),
-    ({"sym": "so(3)"}, "sym='so.3.': expected what liegg.discover returns"),
+    ({"sym": "so(3)"}, "sym='so.3.': expected a result of liegg.discover"),
     ({"output_action": 3}, "output_action=3: expected an action"),
     (
         {"output_action": LINEAR, "output_generators": liegg.so(3)[:2]},

@@ -312,7 +312,7 @@ def test_a_layer_that_only_shares_its_weights_names_the_others():
     ("model", "data", "at", "error", "text"),
     [
         (Lengths(), tokens(), "tabel", ArgumentError, "Did you mean 'table'"),
-        (lambda x: x, tokens(), "table", ArgumentError, "an nn.Module only"),
+        (lambda x: x, tokens(), "table", ArgumentError, "need an nn.Module"),
         (Pair(), tokens(), "embeddings", ArgumentError, "several embeddings.*'one', 'other'"),
         (nn.Linear(3, 2), tokens(), "embeddings", ArgumentError, "no nn.Embedding"),
         (Twice(), tokens(), "table", ModelError, "called several times"),

@@ -1,4 +1,4 @@
-"""A folder of images, all brought to one size."""
+"""A folder of images, all resized to one size."""
 
 import re
 import warnings
@@ -56,7 +56,9 @@ def read_images(folder: Path, size: tuple[int, int, int]) -> np.ndarray:
     height, width, channels = size
     paths = sorted(p for p in folder.iterdir() if p.suffix.lower() in SUFFIXES and p.is_file())
     if not paths:
-        raise DataError(f"data '{folder}' holds no image; expected files such as 1.png or 1.jpg.")
+        raise DataError(
+            f"data '{folder}' contains no images; expected files such as 1.png or 1.jpg."
+        )
     check_fits(folder, 4 * len(paths) * channels * height * width, " Choose a smaller --size.")
     images = np.empty((len(paths), channels, height, width), dtype=np.float32)
     for place, path in enumerate(paths):

@@ -65,7 +65,7 @@ def read_csv(path: Path) -> Columns | np.ndarray:
             "of words, and fill missing entries."
         ) from error
     if not len(values):
-        raise DataError(f"data '{path}' holds no line of numbers.")
+        raise DataError(f"data '{path}' contains no lines of numbers.")
     if not named:
         return values
     labels = [label.strip() for label in first]
@@ -105,7 +105,7 @@ def read_parquet(path: Path) -> Columns:
                 "without it, or encode it."
             )
     if not columns or not len(columns[0]):
-        raise DataError(f"data '{path}' holds no row.")
+        raise DataError(f"data '{path}' contains no rows.")
     _check_labels(path, list(table.column_names))
     return Columns(list(table.column_names), np.stack([c.astype("float64") for c in columns], 1))
 

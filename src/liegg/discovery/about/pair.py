@@ -123,7 +123,7 @@ def _same_size(one: FiniteChange, other: FiniteChange) -> bool:
 def sizes_that_differ(
     answers: Sequence[PairedAnswer], names: tuple[str, str]
 ) -> tuple[Remark, ...]:
-    """That motions were not tried by the same sizes in both models."""
+    """Say that motions were not tried by the same sizes in both models."""
     motions = [
         pair.name
         for pair in answers

@@ -84,7 +84,7 @@ def _motion(name: str, given: Any, known: Mapping[str, Motion], action: Action) 
     sizes = coefficients.detach().double().abs().amax(1) if len(coefficients) else torch.zeros(1)
     if not bool(((sizes > 1e-30) & (sizes < 1e30)).all()):  # such entries can be squared
         raise ArgumentError(
-            f"about[{name!r}] holds no generator, or one that is zero or too large; expected one or "
+            f"about[{name!r}] contains no generators, or one that is zero or too large; expected one or "
             "more of ordinary size, for example liegg.so(2)."
         )
     rows = coefficients.detach().to("cpu", torch.float64)

@@ -227,7 +227,7 @@ def _assert_small(
     case: Case, sym: Symmetries, defects: Float[Tensor, " d"], tolerance: float | None, *, what: str
 ) -> None:
     if not len(defects):
-        raise AssertionError("no generator was given: nothing was checked.")
+        raise AssertionError("no generators were given, so nothing was checked.")
     tolerance = default_tolerance(sym.settings["unit"]) if tolerance is None else tolerance
     changes = defects.sqrt()
     bad = ~(changes <= tolerance)

@@ -56,7 +56,7 @@ def assert_elements(
             )
         if math.isnan(effect):
             raise AssertionError(
-                f"the output of {measured.model} is the same for all samples: nothing was checked."
+                f"the output of {measured.model} is the same for all samples, so nothing was checked."
             )
         if not effect <= allowed:
             raise AssertionError(

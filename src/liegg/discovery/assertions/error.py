@@ -254,7 +254,7 @@ def reflection_error(asked: Question, *, sign: float = 1.0) -> float:
     for action in (asked.action, asked.output_action):
         if action is not None and (action.stage != "points" or not action.has_matrices):
             raise ArgumentError(
-                f"{asked.group.name} contains reflections, and it is not known how these act by {action!r}. "
+                f"{asked.group.name} contains reflections, and how these act is not known for {action!r}. "
                 f"Test its rotations, group='so({n})'."
             )
     mirror = torch.zeros(1, n, n, dtype=torch.float64)

@@ -287,7 +287,7 @@ def _check_spread(x: Float[Tensor, "b ..."]) -> None:
     """Raise `ArgumentError` for samples that are all the same, or too small for their squares."""
     largest = float((x - x[:1]).abs().max())
     if largest == 0:
-        raise ArgumentError("all samples are the same: one point has no distribution to speak of.")
+        raise ArgumentError("all samples are the same; expected samples that differ.")
     if largest**2 < torch.finfo(torch.float64).tiny:
         raise ArgumentError(
             f"the samples differ by {largest:.0e} at most, too little to be squared. Rescale the data."
@@ -330,7 +330,7 @@ def _doubts(x: Float[Tensor, "b ..."], action: Action, *, clustered: bool) -> tu
 
 
 def _off_centre(x: Float[Tensor, "b ..."], action: Action) -> Remark | None:
-    """That affine maps move vectors about a far point, where rotations are nearly translations; None if it is near."""
+    """Say that affine maps move vectors about a far point, where rotations are nearly translations; None if it is near."""
     if not isinstance(action, MatrixAction) or not action.homogeneous or x.ndim != 2:
         return None
     if action.ambient != x.shape[1] + 1:
@@ -341,7 +341,7 @@ def _off_centre(x: Float[Tensor, "b ..."], action: Action) -> Remark | None:
 
 
 def _clustered(x: Float[Tensor, "b ..."]) -> Remark | None:
-    """That samples lie in tight clusters; None if they do not."""
+    """Say that samples lie in tight clusters; None if they do not."""
     found = clusters(sample_sketch.update(sample_sketch.init(), sample_hashes(x).cpu(), x))
     return Diagnosis.DATA_CLUSTERED(clusters=found) if found else None
 

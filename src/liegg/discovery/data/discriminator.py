@@ -120,8 +120,8 @@ def keeping_the_reference(action: Action, x: Float[Tensor, "b ..."], *, seed: in
     kept = places[:, shares <= max(OUTWARD, MEAN_ERRORS / math.sqrt(len(x))) ** 2]
     if not kept.shape[1]:
         raise ArgumentError(
-            "no candidate leaves the Gaussian unchanged from which the discriminator tells the data: it sees rotations about the mean "
-            "only. Use question='density'."
+            "every candidate changes the Gaussian that the discriminator compares the data with: only rotations about the mean "
+            "would leave it unchanged. Use question='density'."
         )
     return action if kept.shape[1] == action.size else action.restrict((whiten @ kept).mT)
 

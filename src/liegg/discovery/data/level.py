@@ -162,7 +162,7 @@ def _of_surface(surface: Surface) -> Thresholds:
 
 
 def _about_thickness(surface: Surface) -> tuple[Remark, ...]:
-    """That the samples are off the surface."""
+    """Say that the samples are off the surface."""
     if not surface.thickness:
         return ()
     return (Diagnosis.DATA_THICK_SURFACE(percent=percent_digits(surface.thickness)),)

@@ -184,14 +184,14 @@ def _in_words_of_data(
 
 
 def _about_units(sizes: Float[Tensor, " n"] | None) -> tuple[Remark, ...]:
-    """That features have sizes which cannot be compared."""
+    """Say that features have sizes which cannot be compared."""
     moving = torch.zeros(0) if sizes is None else sizes[sizes > 0].sqrt()
     ratio = float(moving.max() / moving.min()) if len(moving) else 1.0
     return (Diagnosis.DATA_MIXED_UNITS(ratio=ratio),) if ratio > COMPARABLE_SIZES else ()
 
 
 def _about_constants(sums: RowMeans, columns: Sequence[str]) -> tuple[Remark, ...]:
-    """That some columns are the same in every sample."""
+    """Say that some columns are the same in every sample."""
     places = constants(sums.extremes) if columns else []
     if not places:
         return ()
@@ -200,7 +200,7 @@ def _about_constants(sums: RowMeans, columns: Sequence[str]) -> tuple[Remark, ..
 
 
 def _about_carriers(sums: RowMeans) -> tuple[Remark, ...]:
-    """That a handful of samples carry much of the variance."""
+    """Say that a handful of samples carry much of the variance."""
     places, share = carriers(sums.extremes, CARRIED)
     if not places:
         return ()
@@ -211,7 +211,7 @@ def _about_carriers(sums: RowMeans) -> tuple[Remark, ...]:
 
 
 def _about_order(problem: MeanProblem) -> tuple[Remark, ...]:
-    """That samples depend on those before them, or that the file was sorted."""
+    """Say that samples depend on those before them, or that the file was sorted."""
     if problem.sorted:
         return (Diagnosis.DATA_SORTED(),)
     if problem.serial <= 1:
@@ -220,7 +220,7 @@ def _about_order(problem: MeanProblem) -> tuple[Remark, ...]:
 
 
 def _about_copies(problem: MeanProblem, samples: int) -> tuple[Remark, ...]:
-    """That samples are the same as others, or belong together, so that few count."""
+    """Say that samples are the same as others, or belong together, so that few count."""
     if problem.serial > 1 or problem.dispersion < COPIED:
         return ()
     effective = max(1, round(problem.samples))

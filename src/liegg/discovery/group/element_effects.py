@@ -62,7 +62,7 @@ def element_effects(
     """
     listed = _listed(elements)
     if not listed:
-        raise AssertionError("no element was given: nothing was checked.")
+        raise AssertionError("no elements were given, so nothing was checked.")
     with evaluating(Asked(model, data, action), None, seed=0) as (function, inputs):
         part = asked_part(output, None, equivariance=False)
         setting = Setting(*read(function, inputs, None, part=part, output_action=None))

@@ -62,8 +62,8 @@ def check_spaces(setting: Setting) -> None:
     kinds = [space.kind for space in setting.spaces if isinstance(space, VectorSpace)]
     if len(set(kinds)) < len(kinds):
         raise ArgumentError(
-            f"{action!r} moves vectors of several kinds apart; finite elements are searched for on one of them. Pass one action object "
-            "for all leaves, so that they move together, or move one leaf and leave the others as they are."
+            f"{action!r} moves several kinds of vectors independently, but finite elements are searched for on one kind. Pass one "
+            "action object for all leaves, so that they move together, or move one leaf and leave the others as they are."
         )
     if output_action is not None and not setting.output_spaces:
         raise ArgumentError(
@@ -162,5 +162,5 @@ def _samples(function: Model, data: Data, most: int, name: str) -> Float[Tensor,
     except DataError as error:
         raise type(error)(f"{name}: {error}") from error
     if not count:
-        raise DataError(f"{name} holds no sample. Pass some.")
+        raise DataError(f"{name} contains no samples. Pass at least one.")
     return torch.cat(samples)

@@ -90,7 +90,7 @@ def discover_layers(
             `logits`, or the first tensor. A module's second call is `"block#2"`.
         output_action: action on the outputs of those layers whose shape it accepts, such as
             `liegg.Image("affine")` for feature maps; these are also tested for equivariance.
-        outputs: `"each"` output of a layer is a separate constraint; `"sum"` is the paper's reading;
+        outputs: `"each"` output of a layer is a separate constraint; `"sum"` is what the paper does;
             a number `k` takes k random combinations.
         output: the field of what the complete network returns, as for `discover`; for the layers inside see `layers`.
         call: how the model takes structured samples, as for `discover`.

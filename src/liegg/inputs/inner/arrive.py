@@ -90,7 +90,7 @@ def arrive(model: Any, data: Any, at: str, *, call: Custom | None = None) -> Inn
             used += kept[-1][ACTIVATION].nbytes
             if used > ACTIVATION_BYTES:
                 raise ArgumentError(
-                    f"at={at!r}: what arrives there takes more than {ACTIVATION_BYTES >> 30} GiB after "
+                    f"at={at!r}: the activations there take more than {ACTIVATION_BYTES >> 30} GiB after "
                     f"{sum(len(one[ACTIVATION]) for one in kept)} samples. Pass fewer samples, for example data[:1000]."
                 )
     if caller is None:

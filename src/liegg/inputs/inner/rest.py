@@ -90,8 +90,8 @@ def layer_name(model: Any, at: str) -> str:
     inner = original(model)
     if not isinstance(inner, nn.Module) or isinstance(inner, torch.jit.ScriptModule):
         raise ArgumentError(
-            f"at={shown(at)}: the model is a {type(inner).__name__}; its inner points are known for an nn.Module "
-            "only. Pass the module itself."
+            f"at={shown(at)}: the model is a {type(inner).__name__}; inner points need an nn.Module. "
+            "Pass the module itself."
         )
     named = layers_by_name(inner)
     if at == EMBEDDINGS:
@@ -203,7 +203,7 @@ def _replaced(output: Any, activation: Tensor) -> Any:
     path, own = activation_of(output, "")
     if own.shape != activation.shape:
         raise ModelError(
-            f"the layer returns shape {tuple(own.shape)} here, and {tuple(activation.shape)} arrived when the data was "
-            "read: its output depends on the other samples of a batch."
+            f"the layer returns shape {tuple(own.shape)} here, and returned {tuple(activation.shape)} when the data "
+            "was read: its output depends on the other samples of the batch."
         )
     return rebuild(output, {path: activation.to(own.dtype)}, len(activation))

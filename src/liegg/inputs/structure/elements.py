@@ -194,7 +194,7 @@ def only_floating(tree: Any, fits: Callable[[tuple[int, ...]], bool], action: st
         return next(iter(floating))
     if not floating:
         raise ArgumentError(
-            f"a sample holds no floating point tensor ({describe(tree)}), so that nothing can be moved. To ask about "
+            f"a sample contains no floating point tensor ({describe(tree)}), so nothing can be moved. To ask about "
             "discrete inputs such as tokens or atomic numbers, ask at an inner point of the model, with at='embeddings' "
             "or the name of a layer."
         )

@@ -116,7 +116,7 @@ def first_element(data: Any, paths: Iterable[Any] = ()) -> tuple[Any, bool]:
 
 
 def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> tuple[Packed, Any]:
-    """Structured data as rows, and its first element, which models are called like.
+    """Structured data as rows, and its first element, which shows how the model is called.
 
     All of the data is looked at first, because sizes may vary.
 
