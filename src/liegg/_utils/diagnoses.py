@@ -607,6 +607,15 @@ class Diagnosis(Enum):
         "{motion} {size} changes {share} of the predictions ({low} to {high}), random motions as large {random}, but it changes the "
         "output by {percent} of its spread",
     )
+    MOTION_CHANGES_BUT_UNDEFINED = (
+        Kind.REASON,
+        "{motion} {size} changes {share} of the predictions ({low} to {high}), random motions as large {random}, and makes the output "
+        "infinite or NaN for {percent} of the samples",
+    )
+    MOTION_UNDEFINED = (
+        Kind.REASON,
+        "{motion} {size} makes the output infinite or NaN for {percent} of the samples; {random}",
+    )
     MOTION_CHANGES_OUTPUT = (
         Kind.REASON,
         "{motion} {size} changes the output by {percent} of its spread; {random}",
@@ -672,6 +681,8 @@ class Diagnosis(Enum):
         "(target='classes' or target='values' says it)",
     )
     MOTION_UNDECIDED = (Kind.VERDICT, "undecided by this data")
+    MOTION_MOVES_NOTHING = (Kind.VERDICT, "undecided, because it does not move this data")
+    MOTION_NOT_MEASURED = (Kind.VERDICT, "undecided, because no samples were moved")
     MOTION_NOT_TRIED = (Kind.VERDICT, "undecided, because it was not tried at finite size")
     MOTION_EXACT = (Kind.VERDICT, "exactly {adjective}")
     MOTION_NEARLY = (Kind.VERDICT, "nearly {adjective}")
