@@ -21,7 +21,7 @@ from liegg.report.page.render import rendered
 from liegg.report.page.snippet import snippet_of
 from liegg.report.page.stage import motions_of, stage_of
 from liegg.results.json_values import from_json, json_values
-from liegg.results.layers import LayerSymmetries
+from liegg.results.layers import LayerSymmetries, first_question
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import Level, in_words
 from liegg.results.verification import Verification
@@ -108,7 +108,9 @@ def report_html(
         "stage": stage,
         "motions": motions,
         "curves": curves,
-        "layers": None if layers is None else charts.layers(layers),
+        "layers": None
+        if layers is None
+        else charts.layers(layers, layers.about(first_question(sym, layers))),
         "layer_notes": [] if layers is None else list(layers.notes),
         "trivial": trivial_directions(sym),
         "settings": settings,
