@@ -260,6 +260,19 @@ def test_a_restricted_action():
     assert content.data["stage"]["kind"] == "points"
 
 
+def test_curves_of_generators_say_what_each_does():
+    """They follow the generators as found, in another order than the readable basis has."""
+    x = normal(200, 3)
+    sym = liegg.discover(
+        lambda x: x[:, :2].square().sum(1), x, liegg.Linear(3), held_out=normal(60, 3, seed=1)
+    )
+    assert len(sym.verification.curves) == 4
+    source = page(sym).source.partition('id="verification-title"')[2]
+    text = source.partition('id="controls-title"')[0]
+    for i, words in enumerate(sym.account.words, start=1):
+        assert f"generator {i}: {words}" in text
+
+
 def test_readable_motions_have_curves_of_their_own():
     q = torch.linalg.qr(normal(4, 4))[0]
     model = lambda x: (x @ q)[:, :3].square().sum(1) + 0.3 * (x @ q)[:, 3] ** 3  # noqa: E731
