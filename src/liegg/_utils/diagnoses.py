@@ -706,7 +706,7 @@ class Diagnosis(Enum):
 
     MOTION_NOT_COMPARED = (
         Kind.REASON,
-        "it is undecided whether {model} or {other} is more {adjective} to {motion}",
+        "it is undecided whether {model} or {other} is more {adjective} to {motion}{because}",
     )
     MOTION_CHANGES_LESS = (
         Kind.REASON,

@@ -232,6 +232,10 @@ def test_why_a_motion_is_undecided():
     assert sym.answers[0].verdict.diagnosis is Diagnosis.MOTION_MOVES_NOTHING
     plain = liegg.discover(lambda x: x.flatten(1)[:, :3], images(), liegg.Image(), about=())
     assert plain.about("shift")[0].verdict.diagnosis is Diagnosis.MOTION_NOT_MEASURED
+    asked = liegg.discover(lambda x: x.flatten(1)[:, :3], images(), liegg.Image(), about="shift")
+    (pair,) = liegg.compare(asked, plain, names=("asked", "plain"), about="shift").answers
+    assert "plain" in pair.remark.values["because"]
+    assert "asked" not in pair.remark.values["because"]
 
 
 def test_a_constant_output_is_undecided():
