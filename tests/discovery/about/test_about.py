@@ -202,17 +202,15 @@ def test_a_model_that_leaves_its_domain_is_neither_invariant_nor_milder():
     def domain(values):
         return lambda x: torch.where((x.abs().amax(1) > 2.9)[:, None], torch.nan, values(x))
 
-    scores = domain(
-        lambda x: torch.stack([x[:, 0] + 10, x[:, 1]], 1)
-    )  # class 0 is the first of NaN, too
-    question = {"about": "scaling", "target": "classes"}
-    (answer,) = liegg.discover(scores, x, liegg.Linear(2), **question).answers
+    # Class 0 always wins, and is the first of NaN, too.
+    scores = domain(lambda x: torch.stack([x[:, 0] + 10, x[:, 1]], 1))
+    sym = liegg.discover(scores, x, liegg.Linear(2), about="scaling", target="classes")
+    (answer,) = sym.answers
     lost = ((1.25 * x).abs().amax(1) > 2.9).double().mean()
     assert 0 < lost < 0.5
     assert answer.finite.share.value == pytest.approx(float(lost) / 2)  # in one of two senses
     assert answer.finite.undefined == pytest.approx(float(lost))
     assert answer.remarks[0].diagnosis is Diagnosis.MOTION_CHANGES_BUT_UNDEFINED
-    assert -1 in answer.finite.predictions.unique().tolist() or lost < 0.05
     one, other = (
         liegg.discover(f, x, liegg.Linear(2), about="scaling")
         for f in (domain(lambda x: length(x)[:, None]), length)
