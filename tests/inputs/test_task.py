@@ -82,6 +82,8 @@ def test_forces_without_a_resultant_are_no_logits():
     ("outputs", "about", "task"),
     [
         (normal(50, 3).softmax(1), {}, "classes"),
+        (normal(50, 3).log_softmax(1), {}, "classes"),
+        (normal(50, 3) - 5, {}, "undecided"),
         (normal(50, 3), {"labels": "classes"}, "classes"),
         (normal(50, 1), {"task": "classes"}, "values"),
         (normal(50, 3), {"task": "classes"}, "classes"),
@@ -120,6 +122,13 @@ def test_logits_by_name_are_of_classes(output):
         assert answer.finite.share is not None
     hidden = liegg.discover(classifier, x, liegg.Linear(3), about="rotation", output="state")
     assert hidden.settings["task"] == "undecided"
+
+
+def test_one_output_is_no_class():
+    found = read_outputs(model(1), normal(50, 1), task="classes")
+    assert found.note is not None
+    assert found.note.diagnosis is Diagnosis.ONE_OUTPUT_IS_A_VALUE
+    assert read_outputs(model(1), normal(50, 1)).note is None
 
 
 def test_labels_in_data():

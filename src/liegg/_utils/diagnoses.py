@@ -675,6 +675,11 @@ class Diagnosis(Enum):
         Kind.NOTE,
         "the {outputs} outputs are read as logits of classes, because their sum hardly varies (target='values' if they are not)",
     )
+    ONE_OUTPUT_IS_A_VALUE = (
+        Kind.NOTE,
+        "there is one output, which is read as a value; for a classifier with one logit z, pass a function that returns "
+        "torch.stack([-z, z], 1), and predictions are counted",
+    )
     OUTPUTS_UNDECIDED = (
         Kind.NOTE,
         "nothing says whether the {outputs} outputs are classes or values, so that verdicts are about the change of the output "

@@ -108,14 +108,18 @@ def read_outputs(
     """
     count = complete.shape[1]
     if count < 2:
-        return Reading(classes=False)
+        note = Diagnosis.ONE_OUTPUT_IS_A_VALUE() if task == "classes" else None
+        return Reading(classes=False, note=note)
     if task != "auto":
         return Reading(task == "classes", undecided=task == "undecided")
     if model.target is not None or is_logits(model.output_field):
         return Reading(classes=True)
     if len(model.output_shape) > 1:
         return Reading(classes=False)
-    if is_normalised(complete, model.arithmetic or complete.dtype):
+    # Probabilities, or their logarithms.
+    if any(
+        is_normalised(y, model.arithmetic or complete.dtype) for y in (complete, complete.exp())
+    ):
         return Reading(classes=True)
     if labels is not None:
         return Reading(labels == "classes")
