@@ -137,6 +137,16 @@ def test_layers_get_the_same_outputs_and_thresholds(folder: Path) -> None:
     assert last["nullity"] == record["nullity"]
 
 
+def test_layers_have_a_column_for_the_motion_in_question(folder: Path) -> None:
+    out = discover(NETWORK, "--layers", "--about", "rotation", "--out", "asked")[1]
+    table = out.partition("layers under ")[2].partition("\n\nRun folder")[0]
+    assert "δ² of rotation" in table
+    assert table in run("show", "asked")[1]
+    assert table in run("show", "asked", "--log")[1]
+    defect = liegg.results.load_layers("asked").about("rotation")[0].values[-1]
+    assert f"{float(defect):.3g}" in table.splitlines()[-1]
+
+
 def test_labels_of_another_length_are_refused(folder: Path) -> None:
     np.save("more.npy", np.arange(500) // 3)
     for held_out in ({"--held-out": "0.2"}, {"--held-out": "x.npy"}, {}):

@@ -82,7 +82,8 @@ def test_forces_without_a_resultant_are_no_logits():
     ("outputs", "about", "task"),
     [
         (normal(50, 3).softmax(1), {}, "classes"),
-        (normal(50, 3), {"output": "logits"}, "classes"),
+        (normal(50, 3).log_softmax(1), {}, "classes"),
+        (normal(50, 3) - 5, {}, "undecided"),
         (normal(50, 3), {"labels": "classes"}, "classes"),
         (normal(50, 1), {"task": "classes"}, "values"),
         (normal(50, 3), {"task": "classes"}, "classes"),
@@ -100,6 +101,34 @@ def test_maps_are_values_and_targets_are_of_classes():
     y = normal(50, 6)
     assert read_outputs(model(2, 3), y).task == "values"
     assert read_outputs(model(6, target=lambda y, c: y), y).task == "classes"
+
+
+@pytest.mark.parametrize("output", [None, "logits", "head.logits"])
+def test_logits_by_name_are_of_classes(output):
+    """Also where nobody names the field, as with models of Hugging Face."""
+
+    def classifier(x):
+        logits = x @ normal(3, 5)
+        if output == "head.logits":
+            return {"head": {"logits": logits}, "state": x}
+        return {"logits": logits, "state": x}
+
+    x = normal(60, 3)
+    sym = liegg.discover(classifier, x, liegg.Linear(3), about="rotation", output=output)
+    assert sym.settings["task"] == "classes"
+    (asked,) = sym.about("scaling", model=classifier, data=x)
+    for answer in (sym.answers[0], asked):
+        assert answer.finite is not None
+        assert answer.finite.share is not None
+    hidden = liegg.discover(classifier, x, liegg.Linear(3), about="rotation", output="state")
+    assert hidden.settings["task"] == "undecided"
+
+
+def test_one_output_is_no_class():
+    found = read_outputs(model(1), normal(50, 1), task="classes")
+    assert found.note is not None
+    assert found.note.diagnosis is Diagnosis.ONE_OUTPUT_IS_A_VALUE
+    assert read_outputs(model(1), normal(50, 1)).note is None
 
 
 def test_labels_in_data():

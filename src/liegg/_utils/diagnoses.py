@@ -607,6 +607,15 @@ class Diagnosis(Enum):
         "{motion} {size} changes {share} of the predictions ({low} to {high}), random motions as large {random}, but it changes the "
         "output by {percent} of its spread",
     )
+    MOTION_CHANGES_BUT_UNDEFINED = (
+        Kind.REASON,
+        "{motion} {size} changes {share} of the predictions ({low} to {high}), random motions as large {random}, and makes the output "
+        "infinite or NaN for {percent} of the samples",
+    )
+    MOTION_UNDEFINED = (
+        Kind.REASON,
+        "{motion} {size} makes the output infinite or NaN for {percent} of the samples; {random}",
+    )
     MOTION_CHANGES_OUTPUT = (
         Kind.REASON,
         "{motion} {size} changes the output by {percent} of its spread; {random}",
@@ -666,12 +675,19 @@ class Diagnosis(Enum):
         Kind.NOTE,
         "the {outputs} outputs are read as logits of classes, because their sum hardly varies (target='values' if they are not)",
     )
+    ONE_OUTPUT_IS_A_VALUE = (
+        Kind.NOTE,
+        "there is one output, which is read as a value; for a classifier with one logit z, pass a function that returns "
+        "torch.stack([-z, z], 1), and predictions are counted",
+    )
     OUTPUTS_UNDECIDED = (
         Kind.NOTE,
         "nothing says whether the {outputs} outputs are classes or values, so that verdicts are about the change of the output "
         "(target='classes' or target='values' says it)",
     )
     MOTION_UNDECIDED = (Kind.VERDICT, "undecided by this data")
+    MOTION_MOVES_NOTHING = (Kind.VERDICT, "undecided, because it does not move this data")
+    MOTION_NOT_MEASURED = (Kind.VERDICT, "undecided, because no samples were moved")
     MOTION_NOT_TRIED = (Kind.VERDICT, "undecided, because it was not tried at finite size")
     MOTION_EXACT = (Kind.VERDICT, "exactly {adjective}")
     MOTION_NEARLY = (Kind.VERDICT, "nearly {adjective}")
@@ -695,7 +711,7 @@ class Diagnosis(Enum):
 
     MOTION_NOT_COMPARED = (
         Kind.REASON,
-        "it is undecided whether {model} or {other} is more {adjective} to {motion}",
+        "it is undecided whether {model} or {other} is more {adjective} to {motion}{because}",
     )
     MOTION_CHANGES_LESS = (
         Kind.REASON,

@@ -125,6 +125,8 @@ def print_result(
         variance: print the paper's variance as well.
         group: `GroupSymmetries` or None.
     """
+    from liegg.results.layers import first_question
+
     if json:
         more = {} if layers is None else {"layers": layers.to_dict()}
         if group is not None:  # its continuous part is what stands beside it
@@ -133,7 +135,10 @@ def print_result(
     elif quiet:
         echo(short)
     else:
-        parts = [part.table(variance=variance) for part in (sym, layers) if part is not None]
+        parts = [sym.table(variance=variance)]
+        if layers is not None:
+            about = first_question(sym, layers) or None
+            parts.append(layers.table(about, variance=variance))
         if group is not None:
             parts = [group.table(), f"{INFINITESIMAL}\n{parts[0]}", *parts[1:]]
         echo(printable("\n\n".join(parts)))

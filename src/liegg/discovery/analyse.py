@@ -197,7 +197,7 @@ def _answered(
     standard = request.about is None and not function.piecewise  # derivatives say nothing of steps
     moves = plan_moves(sym, motions, standard=standard)
     x = batches.some(moves.samples, first)
-    asked = Asked(motions, moves, request.task, request.part.output, request.data)
+    asked = Asked(motions, moves, request.task, request.data)
     with threads(model_threads(function, first)):
         found = answer_all(
             function, x, first, sym, asked=asked, progress=request.run.about_progress

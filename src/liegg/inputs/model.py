@@ -50,6 +50,7 @@ class Model:
         input_dtype: floating point type in which structured samples are passed to it; None for that of the samples.
         weights: numbers in the parameters and buffers; None for a callable without any.
         notes: remarks on how the model is analysed.
+        output_field: field of what the model returns that is analysed; None if it returns a tensor.
         whole: `[b, *x] -> [b, ...]`, the complete output; None if that is the function itself.
         target: the function's outputs, from the complete ones `[..., b, k]` and the classes `[b]` of
             the unmoved samples; None if there is no `whole`.
@@ -77,6 +78,7 @@ class Model:
     input_dtype: torch.dtype | None = None
     weights: int | None = None
     notes: tuple[Remark, ...] = ()
+    output_field: Any = None
     whole: Callable[[Tensor], Tensor] | None = None
     target: Callable[[Tensor, Tensor], Tensor] | None = None
     counter: Counter | None = None

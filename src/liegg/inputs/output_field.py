@@ -69,7 +69,7 @@ def with_field(
         notes = (*notes, note)
     y = pick_field(returned, field, model.name)
     function = partial(_picked, model.function, field, model.name)
-    return replace(model, function=function, notes=notes), y
+    return replace(model, function=function, output_field=field, notes=notes), y
 
 
 def _picked(function: Callable[[Tensor], Any], field: Field, name: str, x: Tensor) -> Tensor:
@@ -102,7 +102,7 @@ def obvious_field(returned: Any, name: str, *, samples: int | None = None) -> in
         nested = paths_of(returned)
         floating = [key for key, value in nested.items() if _is_floating(value)]
         inside = nested if floating else inside
-    chosen = [key for key in floating if str(key).rpartition(".")[2] == OBVIOUS]
+    chosen = [key for key in floating if is_logits(key)]
     if len(chosen) == 1:
         return chosen[0]
     per_sample = [key for key in floating if inside[key].shape[:1] == (samples,)]
@@ -116,6 +116,15 @@ def obvious_field(returned: Any, name: str, *, samples: int | None = None) -> in
         advice = f"Choose one of them, for example output={choice!r}"
         advice += ", or pass a function of all of them." if len(inside) > 1 else "."
     raise DtypeError(f"{name} returned {describe(returned)}; expected one tensor. {advice}")
+
+
+def is_logits(field: Field) -> bool:
+    """Whether the name of a field says that it holds logits.
+
+    >>> is_logits("logits"), is_logits("head.logits"), is_logits("hidden"), is_logits(0)
+    (True, True, False, False)
+    """
+    return str(field).rpartition(".")[2] == OBVIOUS
 
 
 def paths_of(returned: Any, depth: int = LARGEST_DEPTH) -> dict[str, Any]:

@@ -4,14 +4,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.utils.data import DataLoader
 
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.inputs.every_element import is_map_style
 from liegg.inputs.model import Model
-from liegg.inputs.output_field import OBVIOUS
+from liegg.inputs.output_field import is_logits
 from liegg.inputs.target import Target, is_normalised
 
 Task = Literal["auto", "classes", "values", "undecided"]
@@ -80,7 +80,6 @@ def read_outputs(
     complete: Float[Tensor, "n k"],
     *,
     task: Task = "auto",
-    output: Any = None,
     labels: Literal["classes", "values"] | None = None,
     signals: bool = False,
 ) -> Reading:
@@ -95,7 +94,6 @@ def read_outputs(
         model: the probed model.
         complete: outputs of some samples.
         task: what the user says.
-        output: the field of what the model returns that was asked for.
         labels: what the labels in the data are, see `labels_in`.
         signals: whether samples are images or other signals, which are usually classified.
 
@@ -110,14 +108,18 @@ def read_outputs(
     """
     count = complete.shape[1]
     if count < 2:
-        return Reading(classes=False)
+        note = Diagnosis.ONE_OUTPUT_IS_A_VALUE() if task == "classes" else None
+        return Reading(classes=False, note=note)
     if task != "auto":
         return Reading(task == "classes", undecided=task == "undecided")
-    if model.target is not None or output == OBVIOUS:
+    if model.target is not None or is_logits(model.output_field):
         return Reading(classes=True)
     if len(model.output_shape) > 1:
         return Reading(classes=False)
-    if is_normalised(complete, model.arithmetic or complete.dtype):
+    # Probabilities, or their logarithms.
+    if any(
+        is_normalised(y, model.arithmetic or complete.dtype) for y in (complete, complete.exp())
+    ):
         return Reading(classes=True)
     if labels is not None:
         return Reading(labels == "classes")
@@ -142,6 +144,15 @@ def _are_logits(y: Float[Tensor, "n k"], threshold: float) -> bool:
     constant = torch.linalg.svdvals(y.cpu()).square() <= CONSTANT_COMBINATION * average
     others = torch.linalg.svdvals((y - y.mean(1, keepdim=True)).cpu())[: count - 1].square()
     return int(constant.sum()) <= 1 and along_sum < float(others.median())
+
+
+def predicted(complete: Float[Tensor, "... k"]) -> Int[Tensor, "..."]:
+    """Place of the largest output, which is the predicted class; −1 where an output is NaN, so that nothing is predicted.
+
+    >>> predicted(torch.tensor([[0.0, 2.0, 1.0], [0.0, torch.nan, 1.0]])).tolist()
+    [1, -1]
+    """
+    return torch.where(complete.isnan().any(-1), -1, complete.argmax(-1))
 
 
 def labels_in(data: Any, outputs: int) -> Literal["classes", "values"] | None:

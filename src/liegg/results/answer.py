@@ -81,7 +81,7 @@ class FiniteChange:
         level: nominal coverage of intervals.
         shown: checksums of the first samples, whose predictions are stored.
         predictions: `[s, t + 1]`, predicted classes of these samples before the motion and after
-            each size of the first generator; None without classes.
+            each size of the first generator, −1 where an output is NaN; None without classes.
         times: `[t]`, the sizes as times of the first generator; None in results that lack them.
         largest: how often the largest output becomes another one, if the question is about a part of
             the outputs of a classifier, or if outputs may be classes; else None. `predictions` are then
@@ -111,6 +111,11 @@ class FiniteChange:
     predictions: Int[Tensor, "s u"] | None = None
     times: Float[Tensor, " t"] | None = None
     largest: LargestOutput | None = None
+
+    @property
+    def undefined(self) -> float:
+        """Share of the samples for which the output is infinite or NaN after the motion, at the reported size."""
+        return float(self.each_change.isinf().double().mean())
 
     def size_in_words(self, size: float | None = None) -> str:
         """A size in words; by default the reported one."""
@@ -190,8 +195,12 @@ class Answer:
     def verdict(self) -> Remark:
         """Invariant or not."""
         if self.holds is None:
-            is_known = self.has_derivative and self.finite is None
-            return (Diagnosis.MOTION_NOT_TRIED if is_known else Diagnosis.MOTION_UNDECIDED)()
+            if self.grade == "trivial":
+                return Diagnosis.MOTION_MOVES_NOTHING()
+            if self.has_derivative and self.finite is None:
+                return Diagnosis.MOTION_NOT_TRIED()
+            is_unknown = math.isnan(self.defect) and self.finite is None
+            return (Diagnosis.MOTION_NOT_MEASURED if is_unknown else Diagnosis.MOTION_UNDECIDED)()
         adjective = "equivariant" if self.equivariance else "invariant"
         if self.grade == "exact" and self.holds:
             return Diagnosis.MOTION_EXACT(adjective=adjective)
@@ -237,6 +246,8 @@ class Answer:
             return ""
         if self.finite.share is not None:
             return percentage(self.finite.share.value)
+        if self.finite.undefined:
+            return "undefined"
         return percentage(
             0.0 if self.grade == "exact" and self.finite.holds else self.finite.amount
         )
@@ -256,6 +267,9 @@ class Answer:
         if share is not None and random is not None:
             values = {"motion": self.name, "size": size, "random": percentage(random)}
             values |= _ends(share)
+            if self.finite.undefined:
+                values["percent"] = percentage(self.finite.undefined)
+                return (Diagnosis.MOTION_CHANGES_BUT_UNDEFINED(**values),)
             if not self.finite.holds and share.value <= HOLDS:  # else it reads as a contradiction
                 values["percent"] = percentage(self.finite.amount)
                 return (Diagnosis.MOTION_CHANGES_BUT_OUTPUT(**values),)
@@ -272,6 +286,8 @@ class Answer:
                 change = "miss that by"
             random = f"random motions as large {change} {percentage(finite.random_amount)}"
         values = {"motion": self.name, "size": finite.size_in_words(), "random": random}
+        if finite.undefined:
+            return Diagnosis.MOTION_UNDEFINED(**values, percent=percentage(finite.undefined))
         if nothing:
             values |= {"size": "by any angle"} if finite.whole_turn else {}
             if self.part:

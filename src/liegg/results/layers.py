@@ -312,3 +312,9 @@ class LayerSymmetries(LayerSequence[LayerResult]):
 def smallest_defect(sym: Symmetries) -> float:
     """Defect of the most symmetric direction; NaN if no direction moves the data."""
     return float(sym.defects[0]) if len(sym.defects) else torch.nan
+
+
+def first_question(sym: Symmetries, layers: LayerSymmetries) -> dict[str, Float[Tensor, "k g"]]:
+    """The first motion that a result answers for, to follow it through the layers; empty if it is not among their candidates."""
+    inside = [one for one in sym.answers if one.inside] if layers.action == sym.action else []
+    return {one.name: one.coefficients for one in inside[:1]}

@@ -69,7 +69,7 @@ class PairedAnswer:
         adjective = "equivariant" if self.a.equivariance else "invariant"
         values = {"motion": self.name, "adjective": adjective, "model": model, "other": rest}
         if self.measure == "":
-            return Diagnosis.MOTION_NOT_COMPARED(**values)
+            return Diagnosis.MOTION_NOT_COMPARED(**values, because=self._because())
         if self.measure == "defect":
             values |= {"ratio": self._times()}
             clear, open_ = Diagnosis.MOTION_SMALLER_DEFECT, Diagnosis.MOTION_EQUAL_DEFECT
@@ -116,6 +116,17 @@ class PairedAnswer:
         share = largest_share(answer)
         numbers = [answer.changed, *([] if share is None else [percentage(share)])]
         return " and ".join(numbers[::-1] if self.largest_first else numbers)
+
+    def _because(self) -> str:
+        """Which model was not asked; empty if both were."""
+        missing = [
+            name
+            for name, one in zip(self.names, (self.a, self.b), strict=True)
+            if one.verdict.diagnosis is Diagnosis.MOTION_NOT_MEASURED
+        ]
+        if not missing:
+            return ""
+        return f", which was not measured in {' and '.join(missing)}: ask discover about it by name"
 
     def size_in_words(self) -> str:
         """The size of the motion in both models; empty if it was not the same."""

@@ -28,7 +28,7 @@ from liegg.results.layer_storage import (
     layer_files,
     load_layers,
 )
-from liegg.results.layers import LayerSymmetries
+from liegg.results.layers import LayerSymmetries, first_question
 from liegg.results.storage import (
     FILES,
     add_files,
@@ -148,7 +148,10 @@ def write_run(
         files |= layer_files(layers)
     if group is not None:
         files |= group_files(group)
-    results = "\n\n".join(str(part) for part in (group, sym, layers) if part is not None)
+    texts = [str(part) for part in (group, sym) if part is not None]
+    if layers is not None:
+        texts.append(layers.table(first_question(sym, layers) or None))
+    results = "\n\n".join(texts)
     files[LOG] = _log(folder, clock or Clock(), results)
     write_files(folder, files)
     try:

@@ -195,6 +195,47 @@ def test_a_model_that_fails_on_moved_samples_loses_nothing():
     assert Diagnosis.MOTIONS_NOT_TRIED in [note.diagnosis for note in sym.notes]
 
 
+def test_a_model_that_leaves_its_domain_is_neither_invariant_nor_milder():
+    """Its output is NaN for a few samples after the motion: their predictions are lost, and nothing is said in infinite per cent."""
+    x = points(d=2).clamp(-2.5, 2.5)
+
+    def domain(values):
+        return lambda x: torch.where((x.abs().amax(1) > 2.9)[:, None], torch.nan, values(x))
+
+    # Class 0 always wins, and is the first of NaN, too.
+    scores = domain(lambda x: torch.stack([x[:, 0] + 10, x[:, 1]], 1))
+    sym = liegg.discover(scores, x, liegg.Linear(2), about="scaling", target="classes")
+    (answer,) = sym.answers
+    lost = ((1.25 * x).abs().amax(1) > 2.9).double().mean()
+    assert 0 < lost < 0.5
+    assert answer.finite.share.value == pytest.approx(float(lost) / 2)  # in one of two senses
+    assert answer.finite.undefined == pytest.approx(float(lost))
+    assert answer.remarks[0].diagnosis is Diagnosis.MOTION_CHANGES_BUT_UNDEFINED
+    one, other = (
+        liegg.discover(f, x, liegg.Linear(2), about="scaling")
+        for f in (domain(lambda x: length(x)[:, None]), length)
+    )
+    (bad,) = one.answers
+    assert bad.remarks[0].diagnosis is Diagnosis.MOTION_UNDEFINED
+    assert (bad.holds, bad.finite.milder, bad.changed) == (False, False, "undefined")
+    (pair,) = liegg.compare(one, other, names=("bad", "good")).answers
+    assert pair.measure == "defect"
+    assert "∞" not in f"{one} {pair.sentence} {answer}"
+
+
+def test_why_a_motion_is_undecided():
+    x = torch.cat([points(), torch.zeros(200, 3, dtype=torch.float64)], 1)
+    dead = torch.nn.functional.pad(liegg.so(3), (3, 0, 3, 0))
+    sym = liegg.discover(length, x, liegg.Linear(6), about={"dead": dead})
+    assert sym.answers[0].verdict.diagnosis is Diagnosis.MOTION_MOVES_NOTHING
+    plain = liegg.discover(lambda x: x.flatten(1)[:, :3], images(), liegg.Image(), about=())
+    assert plain.about("shift")[0].verdict.diagnosis is Diagnosis.MOTION_NOT_MEASURED
+    asked = liegg.discover(lambda x: x.flatten(1)[:, :3], images(), liegg.Image(), about="shift")
+    (pair,) = liegg.compare(asked, plain, names=("asked", "plain"), about="shift").answers
+    assert "plain" in pair.remark.values["because"]
+    assert "asked" not in pair.remark.values["because"]
+
+
 def test_a_constant_output_is_undecided():
     sym = liegg.discover(lambda x: 0 * x[:, 0] + 1, points(), liegg.Linear(3), about="rotation")
     assert sym.answers[0].holds is None

@@ -169,8 +169,19 @@ def test_layers(network, asymmetric):
     )
     content = page(asymmetric, layers=layers)
     assert set(content.sections) == {*SECTIONS, "layers"}
-    assert len(content.all("polyline", "series")) == 4  # two problems, two variances
-    assert len(content.all("g", "mark s0")) == 2 * len(layers)
+    assert len(content.all("polyline", "series")) == 2  # two problems
+    assert len(content.all("g", "mark s0")) == len(layers)
+
+
+def test_layers_beside_the_motion_that_was_asked_about(network):
+    x, action = normal(60, 3), liegg.Linear(3)
+    sym = liegg.discover(network, x, action, about={"spin": liegg.so(3)[:1]})
+    content = page(sym, layers=liegg.discover_layers(network, x, action))
+    assert "defect δ² of spin" in content.text
+    other = liegg.discover_layers(
+        network, x, action.restrict(liegg.so(3))
+    )  # not the same candidates
+    assert "defect δ² of spin" not in page(sym, layers=other).text
 
 
 def test_no_symmetry_shows_the_nearest_candidates_and_the_controls(asymmetric):
@@ -247,6 +258,19 @@ def test_a_restricted_action():
     content = page(sym, samples=normal(4, 3))
     assert content.sections == SECTIONS
     assert content.data["stage"]["kind"] == "points"
+
+
+def test_curves_of_generators_say_what_each_does():
+    """They follow the generators as found, in another order than the readable basis has."""
+    x = normal(200, 3)
+    sym = liegg.discover(
+        lambda x: x[:, :2].square().sum(1), x, liegg.Linear(3), held_out=normal(60, 3, seed=1)
+    )
+    assert len(sym.verification.curves) == 4
+    source = page(sym).source.partition('id="verification-title"')[2]
+    text = source.partition('id="controls-title"')[0]
+    for i, words in enumerate(sym.account.words, start=1):
+        assert f"generator {i}: {words}" in text
 
 
 def test_readable_motions_have_curves_of_their_own():

@@ -256,7 +256,7 @@ def test_with_a_reference(exact):
 
 def test_without_a_reference_the_defects(nothing):
     made = plot.overview(nothing)
-    assert made.axes[1].get_ylabel().startswith("defect")
+    assert made.axes[0].get_ylabel().startswith("defect")
     made.draw_without_rendering()
 
 

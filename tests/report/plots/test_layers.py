@@ -28,8 +28,9 @@ def drawn(ax):
 
 
 def test_layers_against_depth(found):
-    made = plot.layers(found)
+    made = plot.layers(found, variance=True)
     variance, defect = made.axes
+    assert [ax.get_ylabel() for ax in plot.layers(found).axes] == [defect.get_ylabel()]
     assert drawn(variance) == {
         "output": found.variance().tolist(),
         "output of unit length": found.variance("unit").tolist(),
@@ -45,7 +46,7 @@ def test_layers_against_depth(found):
 
 def test_layers_against_a_reference(found, tmp_path):
     made = plot.layers(found, liegg.so(3), "so(3)")
-    _, bias, defect = made.axes
+    bias, defect = made.axes
     assert drawn(bias)["output"] == found.bias(liegg.so(3)).tolist()
     assert drawn(bias)["output of unit length"] == found.bias(liegg.so(3), "unit").tolist()
     assert bias.get_ylabel() == "bias against so(3)"
@@ -58,7 +59,7 @@ def test_a_figure_of_your_own_is_drawn_into(found):
     made = plot.figure(6, 8)
     upper, lower = made.subfigures(2, 1)
     assert plot.layers(found, fig=lower) is lower
-    assert len(lower.axes) == 2
+    assert len(lower.axes) == 1
     assert not upper.axes
 
 
@@ -68,7 +69,7 @@ def test_exact_zeros_still_have_a_place():
             return torch.ones(len(x), 1, dtype=x.dtype)
 
     found = liegg.discover_layers(Constant(), normal(20, 2), liegg.Linear(2))
-    made = plot.layers(found)
+    made = plot.layers(found, variance=True)
     assert min(drawn(made.axes[0])["output"]) > 0
 
 

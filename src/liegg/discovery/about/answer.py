@@ -67,14 +67,12 @@ class Asked(NamedTuple):
         motions: the motions in question, by name.
         moves: which of them are tried at finite size, and how often.
         task: what several outputs are.
-        output: field of what the model returns.
         data: the user's data, whose labels may say what the outputs are.
     """
 
     motions: dict[str, Motion]
     moves: Moves
     task: Task = "auto"
-    output: Any = None
     data: Any = None
 
 
@@ -167,7 +165,6 @@ def _reading(question: Question, first: Float[Tensor, "s ..."], asked: Asked) ->
         question.model,
         complete,
         task=asked.task,
-        output=asked.output,
         labels=labels,
         signals=question.action.stage in SIGNALS,
     )

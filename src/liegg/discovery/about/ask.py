@@ -88,7 +88,7 @@ def _with_model(
         x, first = (in_dtype_of(one, function, dtype) for one in (x, first))
         check_samples(function, first)
         task = sym.settings.get("task", "auto")
-        asked = Asked(motions, moves, task, part.output, data)
+        asked = Asked(motions, moves, task, data)
         found = answer_all(function, x, first, sym, asked=asked)
     if len(found.answers) < len(motions) or any(
         note.diagnosis is Diagnosis.MOTIONS_NOT_TRIED for note in found.notes

@@ -170,7 +170,8 @@ def finite_change(
         amount=float(each.mean()) ** 0.5,
         random_amount=float(random_each.mean()) ** 0.5,
         holds=worst <= HOLDS,
-        milder=mean_difference(*gap, paired=True, level=level).high < 0,
+        milder=bool(gap[0].isfinite().all())
+        and mean_difference(*gap, paired=True, level=level).high < 0,
         radius=within,
         samples=samples,
         level=level,

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from liegg.discovery.verification.measure import Directions, Question
+from liegg.inputs.task import predicted
 
 
 class Moved(NamedTuple):
@@ -18,7 +19,7 @@ class Moved(NamedTuple):
         change: `[m, n]`, squared change of every output over the variance; infinite where an output
             is not finite.
         changed: `[m, n]`, whether another class is predicted; None without classes.
-        classes: `[m, n]`, the predicted classes; None without classes.
+        classes: `[m, n]`, the predicted classes, −1 where an output is NaN; None without classes.
     """
 
     displacement: Float[Tensor, " m"]
@@ -82,7 +83,7 @@ class _Tally:
         self._squares[rows] += (ends - x).flatten(1).square().sum(1)
         gaps = question.squares(complete, self.motions.rows(rows).k, part)
         self._change[rows, part] = gaps.nan_to_num(nan=torch.inf, posinf=torch.inf)
-        self._classes[rows, part] = complete.argmax(2)
+        self._classes[rows, part] = predicted(complete)
 
     def moved(self) -> Moved:
         """What was added."""

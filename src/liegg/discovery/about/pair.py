@@ -61,7 +61,8 @@ def _pair(
         each = (mine.each_change, theirs.each_change)
         if mine.each_changed is not None and theirs.each_changed is not None:
             each, measure = (mine.each_changed, theirs.each_changed), "predictions"
-        difference = mean_difference(*each, paired=paired, level=level)
+        if all(bool(one.isfinite().all()) for one in each):
+            difference = mean_difference(*each, paired=paired, level=level)
     if math.isnan(difference.value):
         measure = "" if math.isnan(ratio.value) else "defect"
     return PairedAnswer(

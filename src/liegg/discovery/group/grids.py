@@ -14,6 +14,7 @@ from liegg.discovery.group.effects import mean_interval
 from liegg.discovery.group.judge import BESIDE_EXACT, Findings
 from liegg.discovery.group.setting import Setting
 from liegg.discovery.verification.measure import Question
+from liegg.inputs.task import predicted
 from liegg.results.group_symmetries import Angle
 
 FOLDS = (2, 3, 4, 5, 6, 8, 10, 12, 16)
@@ -78,7 +79,7 @@ def rotations(setting: Setting) -> tuple[Angle, ...]:
     for share in shares:
         complete = question.reply(rotate(360 * share, x))
         size = mean_interval(_changes(question, complete), setting.thresholds.level)
-        changed = float((complete.argmax(1) != classes).double().mean())
+        changed = float((predicted(complete) != classes).double().mean())
         found.append(
             Angle(
                 degrees=360 * share,

@@ -54,6 +54,7 @@ WIDE_COMBINATIONS = 64
 @checked(
     ADVICE
     | {
+        "about": "Ask afterwards: found.about('rotation') has the numbers, found.table(about='rotation') a column.",
         "target": "A target is a part of the last output: liegg.discover(..., target=).",
         "at": "A motion of the input is followed through the layers; liegg.discover(..., at=) begins behind one of them.",
     }

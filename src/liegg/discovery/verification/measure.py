@@ -14,7 +14,7 @@ from liegg._utils.precision import coarsest
 from liegg.actions import Action
 from liegg.inputs.model import Model
 from liegg.inputs.pieces import BATCH_ELEMENTS, BATCH_SIZE, GPU_FACTOR
-from liegg.inputs.task import SIGNALS, read_outputs
+from liegg.inputs.task import SIGNALS, predicted, read_outputs
 
 CONSTANT = 4.0
 """Rounding units of the model's dtype up to which the outputs of all samples are equal."""
@@ -283,7 +283,7 @@ def changes(question: Question, motions: Directions) -> Float[Tensor, "2 m"]:
         before = question.complete[part].argmax(1)
         for rows, _, complete in question.moved(motions.h, part):
             totals[0, rows] += question.squares(complete, motions.rows(rows).k, part).sum(1)
-            totals[1, rows] += (complete.argmax(2) != before).sum(1)
+            totals[1, rows] += (predicted(complete) != before).sum(1)
     change, others = totals.cpu() / len(question.x)
     change = (change / question.variance).nan_to_num(nan=torch.inf, posinf=torch.inf)
     return torch.stack([change, others])

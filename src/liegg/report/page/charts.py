@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from liegg.report.motions import HIGHEST_CHANGE, LOWEST_CHANGE, evenly
 from liegg.report.numbers import MAX_DECADES, decades, nice_steps, number, power_of_ten, window
-from liegg.results.layers import LayerSymmetries
+from liegg.results.layers import LayerDirection, LayerSymmetries
 from liegg.results.verification import Curve
 
 CHART_WIDTH, CHART_HEIGHT = 400.0, 250.0
@@ -201,17 +201,19 @@ def changes(
     )
 
 
-def layers(result: LayerSymmetries) -> dict[str, Any]:
-    """Lay out the smallest defect and the paper's variance of every layer against its depth."""
+def layers(result: LayerSymmetries, named: Sequence[LayerDirection] = ()) -> dict[str, Any]:
+    """Lay out the defects of named motions and the smallest defect of every layer against its depth."""
     smallest = [Series("invariance", result.defect().tolist())]
     if result.output_action is not None:
         smallest.append(Series("equivariance", result.defect(of="equivariance").tolist()))
-    variance = [
-        Series("output", result.variance().tolist()),
-        Series("output of unit length", result.variance("unit").tolist()),
+    panels = [
+        Panel(
+            f"defect δ² of {one.name}",
+            [Series(one.name, one.values.tolist(), one.intervals.tolist())],
+        )
+        for one in named
     ]
-    panels = [Panel("smallest defect δ²", smallest), Panel("symmetry variance", variance)]
-    return over_layers(result.names, panels)
+    return over_layers(result.names, [*panels, Panel("smallest defect δ²", smallest)])
 
 
 def over_layers(names: Sequence[str], panels: Sequence[Panel]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from liegg._utils.atomic_write import write_text
 from liegg._utils.diagnoses import plural
 from liegg.report.numbers import angle, number, power_of_ten, with_interval
 from liegg.report.page.charts import Panel, Series, over_layers
+from liegg.report.page.glossary import words_of_motions
 from liegg.report.page.layers import (
     CANDIDATE_WORDS,
     DEFECT_DECADES,
@@ -129,7 +130,7 @@ def comparison_html(comparison: Comparison, *, title: str | None = None) -> str:
         f"{angle(comparison.explained)} the data of both leaves open."
         if angles
         else "",
-        "glossary": MODEL_GLOSSARY,
+        "glossary": MODEL_GLOSSARY + words_of_motions(" ".join(pair.words for pair in pairs)),
         "notes": list(comparison.notes),
     }
     return rendered("comparison.html.jinja", values)

@@ -37,6 +37,8 @@ GLOSSARY_TERMS = {
     "which say little about what was learned.",
     "shear, squeeze, elliptic rotation": "A shear slides layers along each other, as cards in a deck. A squeeze stretches along "
     "one axis and shrinks along another. An elliptic rotation moves points along ellipses instead of circles.",
+    "linear map, eigenvalues": "A motion without a simpler word. Each eigenvalue is the rate at which points along some line "
+    "move away; a pair a ± bi is a rotation at the rate b that grows at the rate a.",
     "levels": "Groups of directions with similar defects, where symmetries hold more and less well.",
     "undecided": "The samples do not tell: there are too few, the model's numbers are too coarse, or a motion was not tried on "
     "samples.",
@@ -79,3 +81,20 @@ GLOSSARY_TERMS = {
 
 FIRST_TERMS = 11
 """Terms of the answers at the top of a page, from "motion" to "interval"; the others are folded."""
+
+WORDS_OF_MOTIONS = (
+    "shear, squeeze, elliptic rotation",
+    "linear map, eigenvalues",
+    "boost, Lorentz, hyperbolic",
+)
+"""Terms that describe motions."""
+
+
+def words_of_motions(text: str) -> tuple[tuple[str, str], ...]:
+    """The terms that describe motions and occur in a text, for pages that have few other words.
+
+    >>> [term for term, _ in words_of_motions("shear of x by y")]
+    ['shear, squeeze, elliptic rotation']
+    """
+    found = [term for term in WORDS_OF_MOTIONS if any(word in text for word in term.split(", "))]
+    return tuple((term, GLOSSARY_TERMS[term]) for term in found)

@@ -23,6 +23,11 @@ TABLE_SIDE, ORBIT_SIDE = 420.0, 320.0
 
 GROUP_GLOSSARY = (
     (
+        "continuous part",
+        "the motions of the group that can be as small as one likes. Their name says which they are: so(3) is all rotations in "
+        "three dimensions, se(3) has the translations as well.",
+    ),
+    (
         "element",
         "a finite transformation of a sample, such as a reflection, a rotation by a fixed angle, or a permutation of slots.",
     ),

@@ -139,9 +139,13 @@ def _predictions(
 
 
 def _texts(row: list[int], *, whole_turn: bool, classes: Sequence[str] | None) -> list[str]:
-    """Names of predicted classes; after a whole turn the first one again."""
+    """Names of predicted classes, "none" where an output is NaN; after a whole turn the first one again.
+
+    >>> _texts([2, -1], whole_turn=True, classes=["a", "b", "c"])
+    ['c', 'none', 'c']
+    """
     row = [*row, row[0]] if whole_turn else row
-    return [str(one) if classes is None else classes[one] for one in row]
+    return ["none" if one < 0 else str(one) if classes is None else classes[one] for one in row]
 
 
 def checked_classes(sym: Symmetries, classes: Sequence[str] | None) -> tuple[str, ...] | None:

@@ -21,7 +21,7 @@ from liegg.report.page.render import rendered
 from liegg.report.page.snippet import snippet_of
 from liegg.report.page.stage import motions_of, stage_of
 from liegg.results.json_values import from_json, json_values
-from liegg.results.layers import LayerSymmetries
+from liegg.results.layers import LayerSymmetries, first_question
 from liegg.results.symmetries import Symmetries
 from liegg.results.tower import Level, in_words
 from liegg.results.verification import Verification
@@ -87,7 +87,7 @@ def report_html(
     stage, classes = stage_of(sym.action, samples), checked_classes(sym, classes)
     x = None if samples is None else checked_samples(sym.action, samples)
     named = named_motions(sym, stage, x, classes)
-    motions, curves = motions_of(sym, stage, named), _curves(sym.verification)
+    motions, curves = motions_of(sym, stage, named), _curves(sym.verification, sym.account.words)
     settings = {name: value for name, value in record["settings"].items() if name != "versions"}
     values = {
         "title": f"Symmetries of {sym.subject}" if title is None else title,
@@ -108,7 +108,9 @@ def report_html(
         "stage": stage,
         "motions": motions,
         "curves": curves,
-        "layers": None if layers is None else charts.layers(layers),
+        "layers": None
+        if layers is None
+        else charts.layers(layers, layers.about(first_question(sym, layers))),
         "layer_notes": [] if layers is None else list(layers.notes),
         "trivial": trivial_directions(sym),
         "settings": settings,
@@ -188,8 +190,13 @@ def _nearest(record: dict[str, Any]) -> str:
     return f"The nearest candidate: {words}; δ² {_defect(record, 0)}, grade {grade}."
 
 
-def _curves(verification: Verification | None) -> list[dict[str, Any]]:
-    """Every curve with its sentence and its numbers for the slider; the first of each kind drawn."""
+def _curves(verification: Verification | None, words: Sequence[str]) -> list[dict[str, Any]]:
+    """Every curve with its sentence and its numbers for the slider; the first of each kind drawn.
+
+    Args:
+        verification: what finite transformations did; None if there are none.
+        words: what each generator does; empty if that is not known.
+    """
     if verification is None:
         return []
     others = enumerate(zip(verification.other_words, verification.others, strict=True))
@@ -197,7 +204,7 @@ def _curves(verification: Verification | None) -> list[dict[str, Any]]:
     if verification.group is not None:
         entries.append(("group", "the group", 0, verification.group))
     entries += [
-        (f"generator-{i}", f"generator {i + 1}", i, curve)
+        (f"generator-{i}", ": ".join([f"generator {i + 1}", *words[i : i + 1]]), i, curve)
         for i, curve in enumerate(verification.curves)
     ]
     return [

@@ -264,7 +264,7 @@ def _mark_gap(ax: "Axes", x: float, low: float, high: float, *, gap: float) -> N
 def overview(
     sym: Symmetries, reference: Float[Tensor, "e ..."] | None = None, name: str = ""
 ) -> "Figure":
-    """Draw spectrum, bias (defects without a reference) and generators on one page.
+    """Draw the defects and the generators on one page; with a reference, the paper's spectrum and bias instead of the defects.
 
     Args:
         sym: the result of `discover`.
@@ -273,11 +273,11 @@ def overview(
     """
     fig = figure(9.5, 6.4)
     top, bottom = fig.subfigures(2, 1, squeeze=False, height_ratios=(1.15, 1)).flatten()
-    left, right = top.subplots(1, 2)
-    spectrum(sym, left)
     if reference is None:
-        defects(sym, right)
+        defects(sym, top.subplots())
     else:
+        left, right = top.subplots(1, 2)
+        spectrum(sym, left)
         bias(sym, reference, name, right)
     generators(sym, bottom)
     return fig

@@ -52,29 +52,33 @@ def layers(
     reference: Float[Tensor, "e ..."] | None = None,
     name: str = "",
     fig: "Figure | SubFigure | None" = None,
+    *,
+    variance: bool = False,
 ) -> "Figure | SubFigure":
-    """Draw variance, bias and defect of every layer against its depth, the first layer on the left.
+    """Draw the defect of every layer against its depth, the first layer on the left.
 
     Args:
         result: what `discover_layers` returned.
         reference: generators of a known algebra; adds the bias, and draws the largest of their defects.
         name: of the reference.
         fig: figure or subfigure to draw into; by default a new one.
+        variance: draw the paper's symmetry variance as well.
     """
     label = plain(name) or "the reference"
-    count = 2 if reference is None else 3
+    count = 1 + variance + (reference is not None)
     fig = fig or figure(max(6.0, 1.5 + 0.35 * len(result)), 1.2 + 2.3 * count)
     axes = fig.subplots(count, 1, sharex=True, squeeze=False).flatten()
-    variances = {"output": result.variance(), "output of unit length": result.variance("unit")}
-    _lines(axes[0], variances, (("o", FOUND), ("s", OTHER)))
-    axes[0].set_ylabel("symmetry variance")
+    if variance:
+        variances = {"output": result.variance(), "output of unit length": result.variance("unit")}
+        _lines(axes[0], variances, (("o", FOUND), ("s", OTHER)))
+        axes[0].set_ylabel("symmetry variance")
     if reference is not None:
         biases = {
             "output": result.bias(reference),
             "output of unit length": result.bias(reference, "unit"),
         }
-        _lines(axes[1], biases, (("o", FOUND), ("s", OTHER)), log=False)
-        axes[1].set(ylabel=f"bias against {label}", ylim=(-0.05, 1.1))
+        _lines(axes[-2], biases, (("o", FOUND), ("s", OTHER)), log=False)
+        axes[-2].set(ylabel=f"bias against {label}", ylim=(-0.05, 1.1))
     defects = {"invariance": result.defect(reference)}
     if result.output_action is not None:
         defects["equivariance"] = result.defect(reference, "equivariance")

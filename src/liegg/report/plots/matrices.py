@@ -47,7 +47,7 @@ def generators(
     fig: "Figure | SubFigure | None" = None,
     *,
     max_generators: int = 10,
-    basis: Literal["found", "readable"] = "found",
+    basis: Literal["found", "readable"] = "readable",
 ) -> "Figure | SubFigure":
     """Draw the generators as matrices, blue for positive and red for negative entries.
 
@@ -57,8 +57,8 @@ def generators(
         sym: the result of `discover`.
         fig: figure or subfigure to draw into; by default a new one.
         max_generators: how many to draw; the title says how many there are.
-        basis: `"found"`, orthonormal, smallest defect first; or `"readable"`, the same span with few entries, and in words;
-            an action without matrices has the first only.
+        basis: `"readable"`, with few entries, and in words; or `"found"`, the same span orthonormal, smallest defect first. Spans
+            without a readable basis, and actions without matrices, have the second only.
 
     Raises:
         ArgumentError: there is no such basis.
@@ -71,8 +71,9 @@ def generators(
         return fig
     if not isinstance(sym.action, MatrixAction):
         return _coefficients(sym, fig, max_generators)
-    is_readable = basis == "readable"
-    matrices = sym.identification.readable.generators if is_readable else sym.generators
+    readable = sym.identification.readable.generators
+    is_readable = basis == "readable" and len(readable) > 0
+    matrices = readable if is_readable else sym.generators
     drawn = matrices[:max_generators]
     words = sym.identification.readable.words if is_readable else map(str, range(1, len(drawn) + 1))
     rows = -(-len(drawn) // MATRICES_PER_ROW)

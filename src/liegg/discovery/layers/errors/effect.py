@@ -10,6 +10,7 @@ from torch import Tensor
 from liegg.actions.grid.pixel_motion import PixelMotion
 from liegg.discovery.layers.errors.measure import Part, run
 from liegg.discovery.layers.hooks import Network, Passage, watching
+from liegg.inputs.task import predicted
 
 
 class Subject(NamedTuple):
@@ -74,7 +75,7 @@ def effect(subject: Subject, part: Part, motion: PixelMotion, added: float) -> E
         broken = outputs(subject.network, subject.x)
     variance = float((y - y.mean(0)).square().sum(1).mean())
     change = float((broken - y).square().sum(1).mean())
-    changed = float((broken.argmax(1) != y.argmax(1)).double().mean())
+    changed = float((predicted(broken) != y.argmax(1)).double().mean())
     return Effect(
         change / variance if variance > 0 else 0.0, changed if subject.classes else math.nan
     )

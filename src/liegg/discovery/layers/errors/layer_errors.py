@@ -27,6 +27,7 @@ from liegg.discovery.request import Request
 from liegg.discovery.run import Run
 from liegg.inputs.batches import Data
 from liegg.inputs.model import Model
+from liegg.inputs.output_field import OBVIOUS, fields_of
 from liegg.inputs.task import labels_in, read_outputs
 from liegg.results.layer_errors import Cause, LayerError, LayerErrors
 
@@ -249,8 +250,15 @@ def _subject(
     if request is None:
         return subject, None
     shape = tuple(run(network, x[:1]).shape[1:])
+    field = OBVIOUS if OBVIOUS in fields_of(network.root(x[:1])) else None
     y = outputs(network, x)
-    model = Model(network.root, network.name, output_shape=shape, arithmetic=network.arithmetic)
+    model = Model(
+        network.root,
+        network.name,
+        output_shape=shape,
+        arithmetic=network.arithmetic,
+        output_field=field,
+    )
     labels = labels_in(request.data, y.shape[1])
     read = read_outputs(model, y, task=request.task, labels=labels, signals=True)
     return subject._replace(y=y, classes=read.classes), read.note
