@@ -11,11 +11,11 @@ import numbers
 import operator
 import os
 import reprlib
-import types
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from functools import cached_property, wraps
+from functools import cached_property, reduce, wraps
 from pathlib import Path
+from types import UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -32,7 +32,10 @@ Record = TypeVar("Record")
 NEAREST = 0.6
 """Similarity from which on a known keyword is suggested for an unknown one; unlike words have at most a half."""
 
-UNION = (Union, types.UnionType)
+UNION = (Union, UnionType)
+
+CHECKED = "__liegg_checked__"
+"""Attribute of functions whose arguments are checked."""
 
 
 class MismatchError(Exception):
@@ -44,13 +47,19 @@ class MismatchError(Exception):
 
 
 def checked(
-    advice: Mapping[str, str] | None = None, *, owner: str | None = None
+    advice: Mapping[str, str] | None = None,
+    *,
+    owner: str | None = None,
+    types: Callable[[], dict[str, Any]] = dict,
+    together: bool = False,
 ) -> Callable[[Callable[Parameters, Result]], Callable[Parameters, Result]]:
     """Decorate a public function so that its arguments are checked and converted by their annotations.
 
     Args:
         advice: for keywords of other libraries or versions, what to do instead.
         owner: name in messages; that of the function by default.
+        types: classes by name that annotations mention and the module imports for type checkers only.
+        together: whether tensors are finite, of one type, and have axes of one name of one size.
 
     Examples:
         >>> @checked({"device": "Move the model: its device is used."})
@@ -68,16 +77,36 @@ def checked(
     """
 
     def decorate(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-        signature = _Signature(function, owner or function.__name__, advice or {})
+        signature = _Signature(function, owner or function.__name__, advice or {}, types)
 
         @wraps(function)
         def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
             bound = signature.bind(args, kwargs)
+            if together:
+                _check_together(bound.arguments, signature.hints)
             return function(*bound.args, **bound.kwargs)
 
+        setattr(call, CHECKED, True)
         return call
 
     return decorate
+
+
+def check_functions(
+    package: dict[str, Any],
+    names: collections.abc.Iterable[str],
+    types: Callable[[], dict[str, Any]] = dict,
+) -> None:
+    """Check the arguments of the public functions of a package where they leave it: calls inside it cost nothing more.
+
+    Args:
+        package: its `globals()`.
+        names: its public names; classes and functions that are checked already stay as they are.
+        types: as for `checked`.
+    """
+    for name in names:
+        if inspect.isfunction(package[name]) and not hasattr(package[name], CHECKED):
+            package[name] = checked(types=types, together=True)(package[name])
 
 
 def checked_fields(record: type[Record]) -> type[Record]:
@@ -100,15 +129,21 @@ def checked_fields(record: type[Record]) -> type[Record]:
 class _Signature:
     """The parameters of a function, with their annotations resolved at the first call."""
 
-    def __init__(self, function: Callable[..., Any], owner: str, advice: Mapping[str, str]):
-        self.function, self.owner, self.advice = function, owner, advice
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        owner: str,
+        advice: Mapping[str, str],
+        types: Callable[[], dict[str, Any]],
+    ):
+        self.function, self.owner, self.advice, self.types = function, owner, advice, types
         self.signature = inspect.signature(function)
         self.names = [name for name in self.signature.parameters if name != "self"]
 
     @cached_property
     def hints(self) -> dict[str, Any]:
         """Annotations by parameter, without those that allow anything."""
-        hints = get_type_hints(self.function)
+        hints = get_type_hints(self.function, localns=self.types() or None)
         return {
             name: hint for name, hint in hints.items() if name in self.names and hint is not Any
         }
@@ -130,14 +165,11 @@ class _Signature:
             if name not in bound.arguments:
                 continue
             kind = self.signature.parameters[name].kind
-            if kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
-                continue
             value = bound.arguments[name]
-            check_readable(name, value)
-            try:
-                bound.arguments[name] = convert(value, hint)
-            except MismatchError as error:
-                raise ArgumentError(f"{name}={shown(value)}: expected {error}.") from None
+            if kind is inspect.Parameter.VAR_POSITIONAL:
+                bound.arguments[name] = tuple(_fitting(name, one, hint) for one in value)
+            elif kind is not inspect.Parameter.VAR_KEYWORD:
+                bound.arguments[name] = _fitting(name, value, hint)
         return bound
 
     @cached_property
@@ -153,6 +185,52 @@ class _Signature:
         if nearest:
             return f"Did you mean {nearest[0]}=?"
         return f"Its arguments are {', '.join(self.names)}."
+
+
+def _fitting(name: str, value: Any, hint: Any) -> Any:
+    """A value as its annotation wants it, or `ArgumentError`."""
+    check_readable(name, value)
+    try:
+        return convert(value, hint)
+    except MismatchError as error:
+        raise ArgumentError(f"{name}={shown(value)}: expected {error}.") from None
+
+
+def _check_together(arguments: dict[str, Any], hints: Mapping[str, Any]) -> None:
+    """Raise `ArgumentError` for tensors that are not finite or do not fit each other; give them one type."""
+    tensors = {name: value for name, value in arguments.items() if isinstance(value, Tensor)}
+    sizes: dict[str, tuple[str, int]] = {}
+    for name, value in tensors.items():
+        if not value.isfinite().all():
+            raise ArgumentError(f"{name} holds NaN or infinity; expected finite numbers.")
+        for axis, size in _axes(value, _dims_of(hints.get(name))):
+            first, expected = sizes.setdefault(axis, (name, size))
+            if size != expected:
+                raise ArgumentError(
+                    f"{name} is {shown(value)}; expected {expected} entries along an axis, as "
+                    f"{first} has."
+                )
+    if len({value.dtype for value in tensors.values()}) > 1:
+        widest = reduce(torch.promote_types, (value.dtype for value in tensors.values()))
+        arguments.update({name: value.to(widest) for name, value in tensors.items()})
+
+
+def _dims_of(hint: Any) -> list[str]:
+    """Names of the axes in an annotation, or in the first of several that has any."""
+    for one in (hint, *get_args(hint)):
+        if hasattr(one, "dim_str"):
+            return one.dim_str.split()
+    return []
+
+
+def _axes(value: Tensor, names: list[str]) -> list[tuple[str, int]]:
+    """Named axes with their sizes, before and after those that `...` stands for."""
+    variadic = [place for place, name in enumerate(names) if name == "..." or name[0] == "*"]
+    stop = variadic[0] if variadic else len(names)
+    pairs = list(zip(names[:stop], value.shape, strict=False))
+    if after := len(names) - stop - 1 if variadic else 0:
+        pairs += zip(names[-after:], value.shape[-after:], strict=False)
+    return [pair for pair in pairs if pair[0] != "_"]
 
 
 def shown(value: Any) -> str:
@@ -267,10 +345,10 @@ def _convert_tensor(value: Any, hint: Any) -> Tensor:
     if "float64" in hint.dtypes and not (value.is_complex() or value.dtype is torch.bool):
         value = value if value.is_floating_point() else value.double()
     names = hint.dim_str.split()
-    sizes = [pair for pair in zip(names, value.shape, strict=False) if pair[0] != "_"]
+    sizes = _axes(value, names)
     variadic = any(name == "..." or name.startswith("*") for name in names)
-    consistent = len(dict(sizes)) == len(set(sizes))  # one name on two axes is one size
-    if not variadic and (value.ndim != len(names) or not consistent):
+    fits = value.ndim >= len(names) - 1 if variadic else value.ndim == len(names)
+    if not fits or len(dict(sizes)) != len(set(sizes)):  # one name on two axes is one size
         raise MismatchError(axes)
     return value
 
@@ -279,15 +357,14 @@ def _convert_object(value: Any, hint: Any) -> Any:
     """Sequences, mappings, callables and instances of classes."""
     origin, inner = get_origin(hint) or hint, get_args(hint)
     if origin is collections.abc.Callable:
-        if callable(value):
-            return value
-        raise MismatchError("a function")
+        return _convert_callable(value, inner)
     if origin is type:
         if isinstance(value, type):
             return value
         raise MismatchError("a class")
     if origin in (collections.abc.Sequence, list, tuple) and inner:
-        return _convert_sequence(value, origin, inner[0])
+        fixed = origin is tuple and inner[-1] is not Ellipsis
+        return _convert_sequence(value, origin, inner[0], count=len(inner) if fixed else None)
     if not isinstance(origin, type):
         return value
     if isinstance(value, origin):
@@ -295,8 +372,25 @@ def _convert_object(value: Any, hint: Any) -> Any:
     raise MismatchError(CLASSES_IN_WORDS.get(origin.__name__, f"a {origin.__name__}"))
 
 
-def _convert_sequence(value: Any, origin: Any, inner: Any) -> Any:
-    """A sequence whose members fit."""
+def _convert_callable(value: Any, inner: tuple[Any, ...]) -> Any:
+    """A function that takes the arguments, where it says what it takes."""
+    if not callable(value):
+        raise MismatchError("a function")
+    if inner and isinstance(inner[0], list):
+        count = len(inner[0])
+        words = f"a function of {count} argument{'s'[: count != 1]}"
+        try:
+            inspect.signature(value).bind(*range(count))
+        except TypeError:
+            raise MismatchError(words) from None
+        except ValueError:  # written in C, without a signature
+            if isinstance(value, type):
+                raise MismatchError(words) from None
+    return value
+
+
+def _convert_sequence(value: Any, origin: Any, inner: Any, *, count: int | None) -> Any:
+    """A sequence whose members fit, as many as there must be."""
     if isinstance(value, Tensor | np.ndarray) and value.ndim:
         value = list(value)
     if not isinstance(value, collections.abc.Sequence) or isinstance(value, str | bytes):
@@ -305,6 +399,8 @@ def _convert_sequence(value: Any, origin: Any, inner: Any) -> Any:
         members = [convert(member, inner) for member in value]
     except MismatchError as error:
         raise MismatchError(f"a list, each member {error}") from None
+    if count is not None and len(members) != count:
+        raise MismatchError(f"a list of {count}")
     return tuple(members) if origin is tuple else members
 
 
@@ -318,10 +414,14 @@ _CONVERTERS: dict[Any, Callable[[Any], Any]] = {
 
 CLASSES_IN_WORDS = {
     "Action": "an action, for example liegg.Linear(3)",
+    "Axes": "axes of matplotlib, or None for a new figure",
+    "Figure": "a figure of matplotlib",
     "Symmetries": "what liegg.discover returns",
     "GroupSymmetries": "what liegg.discover_group returns",
     "LayerSymmetries": "what liegg.discover_layers returns",
     "Mapping": "a mapping, such as {'name': value}",
+    "LayerErrors": "what liegg.layer_errors returns",
+    "Verification": "what liegg.verify returns",
     "Thresholds": "thresholds=liegg.Thresholds(...)",
     "Run": "run=liegg.Run(...)",
     "Tensor": "a tensor",

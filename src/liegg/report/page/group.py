@@ -105,7 +105,7 @@ def group_html(
     tried = [one for one in found.rejected if one.words][:8]
     shown = list({one.words: one for one in reversed([*elements, *tried])}.values())[::-1]
     scene = None
-    if samples is not None and len(samples) and shown:
+    if samples is not None and shown:
         scene = stage(found, shown, samples, model, classes=classes)
     values = {
         "title": f"Finite symmetries of {found.model}" if title is None else title,
