@@ -135,7 +135,7 @@ def targets() -> Iterator[tuple[str, Callable[[Value], Any], Callable[[Any], boo
         yield (
             f"sphere: run=Run({name}=v)",
             lambda v, name=name: on_sphere(run=liegg.Run(**{name: v})),
-            is_so3,
+            is_so3 if name != "bottom" else lambda found: found.nullity <= 3,
         )
     yield "sphere: about=v, afterwards", lambda v: sym().about({"turn": v}), anything
     for name in ("data", "action", "call", "output_action", "held_out"):

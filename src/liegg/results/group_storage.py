@@ -10,7 +10,6 @@ from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Remark, remark_from_dict, stored_remark
-from liegg._utils.file_set import Manifest, read_manifest, write_files
 from liegg.actions import Action
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.slots import SlotGroup
@@ -83,8 +82,7 @@ def save_group(found: GroupSymmetries, folder: str | Path) -> Path:
     Raises:
         RecordError: the folder cannot be written to, or holds other things under these names.
     """
-    listed = read_manifest(Path(folder)) if Path(folder).is_dir() else None
-    return write_files(folder, group_files(found), keep=(listed or Manifest()).files)
+    return storage.add_files(folder, group_files(found))
 
 
 @checked()

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from liegg._utils.arguments import checked
-from liegg._utils.atomic_write import write_text
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.whole_name import TRIVIAL
 from liegg.report.page.group_stage import stage
-from liegg.report.page.render import rendered
+from liegg.report.page.render import rendered, write_html
 from liegg.report.plots.group import element_colours, flat_orbit, is_light
 from liegg.results.group_symmetries import UNDECIDED, GroupElement, GroupSymmetries
 from liegg.results.group_text import columns
@@ -89,7 +88,7 @@ def write_group(
         ArgumentError: samples of another shape than those that were analysed.
     """
     text = group_html(found, samples=samples, model=model, classes=classes, title=title)
-    return write_text(text, Path(path))
+    return write_html(text, Path(path))
 
 
 def group_html(
