@@ -17,7 +17,7 @@ SAME_DATA = 1e-4
 
 
 @checked()
-def rank_among(sym: Symmetries, others: Sequence[Symmetries]) -> RankTest:
+def rank_among(sym: Symmetries, others: Sequence[Any]) -> RankTest:
     """Rank of a model among control models: were its symmetries learned from what the controls did not see?
 
     For controls that you trained yourself, such as the same network trained in the same way on shuffled targets. One test on the
