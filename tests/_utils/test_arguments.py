@@ -13,14 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.arguments import (
-    MismatchError,
-    check_functions,
-    checked,
-    checked_fields,
-    convert,
-    shown,
-)
+from liegg._utils.arguments import check_functions, checked, checked_fields, shown
+from liegg._utils.conversion import MismatchError, convert
 from liegg._utils.errors import ArgumentError
 from liegg.discovery.discover import ADVICE, discover
 from liegg.discovery.run import Run

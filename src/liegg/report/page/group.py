@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from liegg._utils.arguments import checked
+from liegg._utils.one_at_a_time import one_at_a_time
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.whole_name import TRIVIAL
 from liegg.report.page.group_stage import stage
@@ -61,6 +62,7 @@ GROUP_GLOSSARY = (
 
 
 @checked()
+@one_at_a_time
 def write_group(
     found: GroupSymmetries,
     path: str | Path,

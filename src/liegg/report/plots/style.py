@@ -129,7 +129,10 @@ def write_centred(ax: "Axes", text: str) -> None:
 
 
 def save_figure(
-    fig: "Figure | SubFigure | Axes", path: str | Path, *, formats: Sequence[str] = ("png", "svg")
+    fig: "Figure | SubFigure | Axes",
+    path: str | Path,
+    *,
+    formats: str | Sequence[str] = ("png", "svg"),
 ) -> list[Path]:
     """Write a figure in several formats.
 
