@@ -13,7 +13,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from liegg._utils.arguments import MismatchError, checked, checked_fields, convert, shown
+from liegg._utils.arguments import check_functions, checked, checked_fields, shown
+from liegg._utils.conversion import MismatchError, convert
 from liegg._utils.errors import ArgumentError
 from liegg.discovery.discover import ADVICE, discover
 from liegg.discovery.run import Run
@@ -155,3 +156,62 @@ def test_a_tensor_stays_one_where_a_list_is_allowed_too():
     assert convert(labels, Tensor | np.ndarray | Sequence[Any] | None) is labels
     assert Run(groups=labels).groups is labels
     assert Run(groups=[1, 0, 1]).groups == [1, 0, 1]
+
+
+def joined(*parts: Float[Tensor, "d n n"], span: Float[Tensor, "e n n"] | None = None) -> int:
+    """Count."""
+    return len(parts)
+
+
+def test_functions_of_a_package_are_checked_where_they_leave_it():
+    package: dict[str, Any] = {"joined": joined, "Size": Size, "NUMBER": 3}
+    check_functions(package, ["joined", "Size", "NUMBER"])
+    assert package["joined"] is not joined
+    assert package["Size"] is Size
+    again = package | {}
+    check_functions(again, ["joined"])
+    assert again["joined"] is package["joined"]
+    square = torch.zeros(1, 2, 2)
+    assert package["joined"](square, np.zeros((3, 2, 2)), span=square) == 2
+    for given in (("a",), (square, torch.zeros(2, 2)), (torch.zeros(1, 2, 3),)):
+        with pytest.raises(ArgumentError, match="parts="):
+            package["joined"](*given)
+
+
+def paired(
+    one: Float[Tensor, "d n"], other: Float[Tensor, "e n"] | None = None
+) -> tuple[torch.dtype, torch.dtype]:
+    """Types."""
+    return one.dtype, one.dtype if other is None else other.dtype
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        (torch.zeros(2, 3), torch.zeros(2, 4)),
+        (torch.tensor([[math.nan]]),),
+        (torch.zeros(1, 1), torch.tensor([[math.inf]])),
+    ],
+)
+def test_tensors_that_do_not_fit_each_other_are_refused(given):
+    package: dict[str, Any] = {"paired": paired}
+    check_functions(package, ["paired"])
+    assert package["paired"](torch.zeros(2, 3), torch.zeros(1, 3).double()) == (torch.float64,) * 2
+    with pytest.raises(ArgumentError):
+        package["paired"](*given)
+
+
+def watched(progress: Callable[[int, int], object], pair: tuple[str, str] = ("a", "b")) -> None:
+    """Call it."""
+    progress(1, 2)
+
+
+@pytest.mark.parametrize(
+    "given", [{"progress": repr}, {"progress": int}, {"progress": lambda x: x}]
+)
+def test_functions_that_take_other_arguments_are_refused(given):
+    with pytest.raises(ArgumentError, match="a function of 2 arguments"):
+        checked()(watched)(**given)
+    checked()(watched)(print)
+    with pytest.raises(ArgumentError, match="a list of 2"):
+        checked()(watched)(print, ())

@@ -1,8 +1,10 @@
 """A set of files: the old one or the new one after any fault, and nothing else in the folder is ever touched."""
 
+import hashlib
 import json
 import os
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -46,8 +48,42 @@ def test_a_new_set_replaces_the_old_one_and_nothing_else(tmp_path):
 
 def test_kept_files_stay(tmp_path):
     write_files(tmp_path, OLD)
-    write_files(tmp_path, {"c.txt": b"c"}, keep=["b.txt"])
+    write_files(tmp_path, {"c.txt": b"c"}, keep=lambda _: ["b.txt"])
     assert read_files(tmp_path, ["a.txt", "b.txt", "c.txt"]) == {"b.txt": b"old b", "c.txt": b"c"}
+
+
+def test_two_writers_keep_the_files_of_each_other(tmp_path):
+    """What stays is asked when the folder is locked, not before: another writer may just have been at work."""
+    write_files(tmp_path, {"a.txt": b"a"})
+
+    def keep(listed):
+        seen.append({*listed})
+        return listed
+
+    seen: list[set[str]] = []
+    write_files(tmp_path, {"b.txt": b"b"}, keep=keep)
+    write_files(tmp_path, {"c.txt": b"c"}, keep=keep)
+    assert seen == [{"a.txt"}, {"a.txt", "b.txt"}]
+    assert set(read_files(tmp_path, ["a.txt", "b.txt", "c.txt"])) == {"a.txt", "b.txt", "c.txt"}
+
+
+def test_files_behind_a_link_in_place_of_the_subfolder_stay(tmp_path):
+    """A manifest that someone else wrote names a subfolder that is a link to a folder of the user."""
+    run, user = tmp_path / "run", tmp_path / "user"
+    write_files(run, OLD)
+    user.mkdir()
+    (user / "b.txt").write_bytes(b"secret")
+    record = json.loads((run / MANIFEST).read_text())
+    record["files"]["b.txt"] = hashlib.sha256(b"secret").hexdigest()
+    record["part"] = ".liegg-00000000.part"
+    (run / MANIFEST).write_text(json.dumps(record))
+    (run / "b.txt").unlink()
+    (run / record["part"]).symlink_to(user)
+    for reader in (lambda: read_files(run, ["b.txt"]), lambda: write_files(run, NEW)):
+        with suppress(RecordError):
+            assert reader() == run
+        assert (user / "b.txt").read_bytes() == b"secret"
+        assert not (run / "b.txt").exists() or (run / "b.txt").read_bytes() == NEW["b.txt"]
 
 
 @pytest.mark.parametrize("kind", ["file", "folder", "link", "pipe"])

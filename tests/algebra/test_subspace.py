@@ -201,10 +201,7 @@ def test_not_finite():
         generators = so(3).clone()
         generators[1, 0, 2] = value
         for function in (orthonormal, canonical):
-            with pytest.raises(
-                ArgumentError,
-                match="generator 1 contains NaN or infinity; expected finite matrices",
-            ):
+            with pytest.raises(ArgumentError, match="NaN or infinity; expected finite"):
                 function(generators)
 
 

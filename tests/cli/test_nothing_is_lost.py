@@ -13,6 +13,7 @@ import typer
 
 import liegg
 from cli.test_discover import NETWORK, NORM, discover
+from command import run
 
 
 def full(*_, **__):
@@ -72,6 +73,119 @@ def test_standard_output_on_a_full_disk(
     (kept,) = [Path("run")] if out else place.iterdir()
     assert str(kept) in err
     assert liegg.load(kept).nullity == 6
+
+
+def other_verb(name: str, *more: str) -> tuple[int, str, str]:
+    """Run another command on small inputs, with a module of its own."""
+    generator = np.random.default_rng(0)
+    np.save("points.npy", generator.standard_normal((200, 2)))
+    np.save("images.npy", generator.random((8, 1, 6, 6), np.float32))
+    Path("nets_of_others.py").write_text(OTHERS)
+    sys.modules.pop("nets_of_others", None)
+    words = {
+        "data": "discover --data points.npy --action linear:2",
+        "group": "discover --model nets_of_others:quartic --data points.npy --action linear:2 --group",
+        "layer errors": "layer-errors --model nets_of_others:filters --data images.npy --action image",
+    }
+    return run(*words[name].split(), *more)
+
+
+OTHERS = """
+from torch import nn
+def quartic():
+    return lambda x: x.pow(4).sum(1)
+def filters():
+    return nn.Sequential(nn.Conv2d(1, 2, 3), nn.Flatten(), nn.Linear(32, 2))
+"""
+
+READERS = {
+    "data": liegg.load,
+    "group": liegg.results.load_group,
+    "layer errors": liegg.results.load_layer_errors,
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("out", [("--out", "run"), ()])
+def test_other_commands_store_what_they_cannot_print(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, out: tuple[str, ...]
+) -> None:
+    place = folder / "elsewhere"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    real = typer.echo
+    monkeypatch.setattr(
+        typer, "echo", lambda *given, err=False, **more: real(*given, err=True) if err else full()
+    )
+    code, _, err = other_verb(name, *out)
+    assert (code, "standard output cannot be written" in err) == (2, True)
+    (kept,) = [Path("run")] if out else place.iterdir()
+    assert str(kept) in err
+    assert str(READERS[name](kept))
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_other_commands_on_a_full_disk(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    place = folder / "elsewhere"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    real = os.fsync
+    monkeypatch.setattr(
+        os,
+        "fsync",
+        lambda handle: (
+            full() if "run" in str(Path(f"/proc/self/fd/{handle}").readlink()) else real(handle)
+        ),
+    )
+    code, out, err = other_verb(name, "--out", "run")
+    assert (code, "No space left on device" in err) == (2, True)
+    (kept,) = place.glob("liegg-*")
+    assert " ".join(str(READERS[name](kept)).split()[:8]) in " ".join(out.split())
+    assert not Path("run").exists()
+
+
+@pytest.mark.parametrize("error", [liegg.LieggError("no group"), RuntimeError("no group")])
+def test_a_search_for_a_group_that_fails(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """Whatever it is, the continuous symmetries are printed and stored."""
+
+    def fails(*_, **__):
+        raise error
+
+    monkeypatch.setattr("liegg.discover_group", fails)
+    code, out, _ = other_verb("group", "--out", "run")
+    assert code == (2 if isinstance(error, liegg.LieggError) else 1)
+    assert out.startswith(str(liegg.load("run")))
+
+
+def test_layer_errors_stay_beside_a_new_result(folder: Path) -> None:
+    assert other_verb("layer errors", "--out", "run")[0] == 0
+    assert other_verb("data", "--out", "run")[0] == 0
+    assert liegg.results.load_layer_errors("run").layers
+    assert other_verb("data", "--out", "run")[0] == 0  # a complete earlier run is replaced
+    with pytest.raises(liegg.LieggError):
+        liegg.results.load_layer_errors("run")
+
+
+@pytest.mark.parametrize("words", ["report run", "compare run run"])
+def test_pages_do_not_replace_files_of_the_user(folder: Path, words: str) -> None:
+    assert discover(NORM, "--out", "run", "-q")[0] == 0
+    Path("thesis.tex").write_text("mine")
+    for _ in range(2):
+        assert run(*words.split(), "--out", "page.html")[0] == 0
+    code, _, err = run(*words.split(), "--out", "thesis.tex")
+    assert (code, "thesis.tex" in err) == (2, True)
+    assert Path("thesis.tex").read_text() == "mine"
+
+
+@pytest.mark.parametrize("option", ["--checkpoint", "--classes"])
+def test_pipes_are_refused(folder: Path, option: str) -> None:
+    os.mkfifo("pipe.txt")
+    code, out, err = discover(NORM, option, "pipe.txt")
+    assert (code, out, "pipe.txt" in err) == (2, "", True)
 
 
 def test_a_reader_that_went_away(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

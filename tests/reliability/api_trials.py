@@ -12,6 +12,8 @@ from torch.utils.data import Dataset
 
 import liegg
 from liegg._utils.diagnoses import Diagnosis
+from reliability import functions
+from reliability.functions import network, square, sym
 
 Value = Any
 
@@ -30,29 +32,9 @@ class Trial(NamedTuple):
     right: Callable[[Any], bool]
 
 
-def square(x):
-    return x.square().sum(1)
-
-
-@functools.cache
-def network() -> nn.Sequential:
-    torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 2)).double()
-
-
-@functools.cache
 def data() -> torch.Tensor:
-    return torch.randn(40, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-
-
-@functools.cache
-def sym() -> liegg.Symmetries:
-    return liegg.discover(square, data(), liegg.Linear(3))
-
-
-@functools.cache
-def layers() -> Any:
-    return liegg.discover_layers(network(), data(), liegg.Linear(3))
+    """Forty samples."""
+    return functions.normal(40, 3)
 
 
 class _Odd:
@@ -141,125 +123,47 @@ def anything(_: Any) -> bool:
 
 def targets() -> Iterator[tuple[str, Callable[[Value], Any], Callable[[Any], bool]]]:
     """Every argument of every public function, as a function of its value; and what a right answer is."""
-    a, t = liegg.actions, liegg.testing
-    for kind in (liegg.Linear, liegg.Affine):
-        for name in ("n", "copies", "layout", "names"):
-            yield _with(kind, {"n": 3}, name)
-    for kind in (liegg.Image, liegg.Sequence, liegg.Volume):
-        for name in ("group", "derivative", "border", "sigma", "shape", "frame"):
-            yield _with(kind, {}, name)
-    for name in ("group", "channels", "shape"):
-        yield _with(liegg.Color, {}, name)
-    for name in ("n", "rank", "symmetric", "antisymmetric", "form", "copies", "names"):
-        yield _with(liegg.actions.Tensor, {"n": 3}, name)
-    for name in ("l", "order", "copies", "names"):
-        yield _with(liegg.actions.Irrep, {"l": 2}, name)
-    yield "Product(v)", lambda v: liegg.Product(v), anything
-    yield "Product(Linear(2), v)", lambda v: liegg.Product(liegg.Linear(2), v), anything
-    yield "Linear(3).restrict(v)", lambda v: liegg.Linear(3).restrict(v), anything
-    yield "Blocks(v)", lambda v: a.Blocks(v), anything
-    yield "Blocks([2, 2], v)", lambda v: a.Blocks([2, 2], v), anything
-    yield "Banded(v)", lambda v: a.Banded(v), anything
-    yield "Banded(3, v)", lambda v: a.Banded(3, v), anything
-    yield "Weights(v)", lambda v: a.Weights(v), anything
-    yield "KroneckerSum(v)", lambda v: a.KroneckerSum(v), anything
-    for name in ("so", "gl", "sl", "sp", "u", "su", "se", "aff", "translation", "scaling"):
-        yield f"{name}(v)", getattr(liegg.algebra, name), anything
-    for name in ("so", "se", "su", "u", "gl", "sl"):
-        yield f"{name}(2, v)", functools.partial(getattr(liegg.algebra, name), 2), anything
-    for name in ("generators", "longest", "unit", "per_unit", "action"):
-        yield _with(a.Motion, {"generators": liegg.so(3)}, name)
-    images = {"model": lambda x: x.flatten(1)[:, :3], "data": torch.rand(8, 6, 6)}
-    for name in ("model", "data", "action", "about", "size", "layers", "samples", "seed"):
-        given = images | {"action": liegg.Image("affine")}
-        yield _with(liegg.layer_errors, given, name)
-    for name in liegg.Run.__dataclass_fields__:
-        yield _with(liegg.Run, {}, name)
-    for name in liegg.Thresholds.__dataclass_fields__:
-        yield _with(liegg.Thresholds, {}, name)
+    for function in functions.functions():
+        for name in function.arguments:
+            call = functools.partial(function.with_value, name)
+            yield f"{function.name}({name}=v)", call, anything
     for name in ("model", "data", "action", "output_action", "outputs", "held_out"):
-        yield f"discover({name}=v)", lambda v, name=name: on_sphere(**{name: v}), _right(name)
-    for name in ("target", "output"):
-        yield f"discover({name}=v)", lambda v, name=name: on_sphere(**{name: v}), anything
-    for name in ("data", "action", "call", "output_action", "held_out"):
-        yield f"discover(tree, {name}=v)", lambda v, name=name: on_tree(**{name: v}), anything
-    yield "discover(action={v: A})", lambda v: on_tree(action=_at(v)), anything
-    yield "discover(action={'pos': v})", lambda v: on_tree(action={"pos": v}), anything
-    yield "discover(data={'pos': v})", lambda v: on_tree(data=tree() | {"pos": v}), anything
-    yield "discover(data={'z': v})", lambda v: on_tree(data=tree() | {"z": v}), anything
-    yield "discover(data=[..., v])", lambda v: on_tree(data=[*clouds(), v]), anything
+        yield f"sphere: {name}=v", lambda v, name=name: on_sphere(**{name: v}), _right(name)
     for name in ("controls", "thresholds", "run", "about"):
-        yield f"discover({name}=v)", lambda v, name=name: on_sphere(**{name: v}), is_so3
-    for name in (
-        "seed",
-        "groups",
-        "batch_size",
-        "control_draws",
-        "checkpoint_every",
-        "timeout",
-        "progress",
-    ):
+        yield f"sphere: {name}=v", lambda v, name=name: on_sphere(**{name: v}), is_so3
+    for name in liegg.Run.__dataclass_fields__:
         yield (
-            f"discover(run=Run({name}=v))",
+            f"sphere: run=Run({name}=v)",
             lambda v, name=name: on_sphere(run=liegg.Run(**{name: v})),
-            is_so3,
+            is_so3 if name != "bottom" else lambda found: found.nullity <= 3,
         )
-    for name in ("model", "data", "action", "layers", "output_action", "outputs", "seed", "run"):
-        given = {"model": network(), "data": data(), "action": liegg.Linear(3)}
-        yield _with(liegg.discover_layers, given, name)
-    for name in ("model", "data", "sym", "generators", "output_action", "output_generators"):
-        yield _with(liegg.verify, {"model": square, "data": data(), "sym": sym()}, name)
-    for name in ("samples", "fraction", "points", "controls", "seed", "longest"):
-        yield _with(liegg.verify, {"model": square, "data": data(), "sym": sym()}, name)
-    for name in ("a", "b", "about", "names"):
-        yield _with(liegg.compare, {"a": sym(), "b": sym()}, name)
-    for name in ("generators", "uncertainty", "coordinates", "homogeneous"):
-        yield _with(liegg.identify, {"generators": liegg.so(3)}, name)
-    for name in ("folder", "action", "output_action"):
-        yield _with(liegg.load, {"folder": "nowhere"}, name)
-    for name in ("angles", "bias", "defect", "defect_interval", "about"):
-        yield f"sym.{name}(v)", lambda v, name=name: getattr(sym(), name)(v), anything
-    yield "sym.report(v)", lambda v: sym().report(v), anything
-    yield "sym.save(v)", lambda v: sym().save(v), anything
-    for name in ("samples", "layers", "title", "snippet", "classes"):
+    yield "sphere: about=v, afterwards", lambda v: sym().about({"turn": v}), anything
+    for name in ("data", "action", "call", "output_action", "held_out"):
+        yield f"tree: {name}=v", lambda v, name=name: on_tree(**{name: v}), anything
+    yield "tree: action={v: A}", lambda v: on_tree(action=_at(v)), anything
+    yield "tree: action={'pos': v}", lambda v: on_tree(action={"pos": v}), anything
+    yield "tree: data={'pos': v}", lambda v: on_tree(data=tree() | {"pos": v}), anything
+    yield "tree: data={'z': v}", lambda v: on_tree(data=tree() | {"z": v}), anything
+    yield "tree: data=[..., v]", lambda v: on_tree(data=[*clouds(), v]), anything
+    for name in ("data", "action", "call", "output_action", "held_out", "continuous"):
         yield (
-            f"sym.report({name}=v)",
-            lambda v, name=name: sym().report("page.html", **{name: v}),
+            f"group of a tree: {name}=v",
+            lambda v, name=name: group_of_tree(**{name: v}),
             anything,
         )
-    yield "layers[v]", lambda v: layers()[v], anything
-    for name in ("variance", "bias", "defect", "about", "table", "report"):
-        yield f"layers.{name}(v)", lambda v, name=name: getattr(layers(), name)(v), anything
-    yield "layers.save(v)", lambda v: layers().save(v), anything
-    for name in ("model", "data", "generators"):
-        given = {"model": square, "data": data(), "generators": liegg.so(3)}
-        yield _with(t.assert_invariant, given, name)
-    given = {"model": square, "data": data(), "generators": liegg.so(3)}
-    for name in ("action", "output", "tolerance"):
-        yield _with(t.assert_invariant, given, name)
-    given = {"model": square, "batch": data(), "group": "so(3)"}
-    for name in (
-        "model",
-        "batch",
-        "group",
-        "action",
-        "output_action",
-        "output",
-        "elements",
-        "seed",
-    ):
-        yield _with(t.equivariance_error, given, name)
-    inner = {"model": network(), "data": data(), "action": liegg.Linear(8), "at": "0"}
-    for name in ("at", "data", "action", "call"):
-        yield _with(liegg.discover, inner, name)
-    yield "assert_is_action(v)", lambda v: t.assert_is_action(v, data()), anything
+    for made, known in (("from_arrays", _foreign(liegg.foreign.from_arrays)),):
+        yield f"{made} of a function that returns v", known, anything
 
 
-def _with(
-    function: Callable[..., Any], given: dict[str, Any], name: str
-) -> tuple[str, Callable[[Value], Any], Callable[[Any], bool]]:
-    called = getattr(function, "__name__", type(function).__name__)
-    return f"{called}({name}=v)", lambda v: function(**given | {name: v}), anything
+def _foreign(make: Callable[[Any], Any]) -> Callable[[Value], Any]:
+    """Discover with a foreign function that returns a value."""
+    return lambda v: on_sphere(model=make(lambda x: v))
+
+
+def group_of_tree(**options: Any) -> Any:
+    moves = {"pos": liegg.Affine(3, copies=None)}
+    given = {"model": distances, "data": tree(), "action": moves, "starts": 2} | options
+    return liegg.discover_group(**given)
 
 
 def _right(name: str) -> Callable[[Any], bool]:

@@ -1,5 +1,6 @@
 """Command lines that make no sense, or meet damaged files, in a folder with files of the user."""
 
+import os
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +24,12 @@ def fails():
     raise RuntimeError("no model today")
 def number():
     return 3
+def quartic():
+    return lambda x: x.pow(4).sum(1)
+def filters():
+    torch.manual_seed(0)
+    layers = torch.nn.Conv2d(1, 2, 3, padding=1), torch.nn.Flatten(), torch.nn.Linear(72, 2)
+    return torch.nn.Sequential(*layers)
 def exits():
     raise SystemExit("bye")
 constant = 3
@@ -88,6 +95,17 @@ def prepare(folder: Path) -> None:
     (folder / "taken").mkdir()
     (folder / "taken" / "record.json").write_text("mine")
     (folder / "file").write_text("mine")
+    (folder / "mine.html").write_text("<!DOCTYPE html><title>mine</title>")
+    for name in ("pipe.npy", "pipe.pt", "pipe.csv", "pipe.onnx", "pipe.safetensors", "pipe.txt"):
+        os.mkfifo(folder / name)
+    np.save(folder / "images.npy", np.random.default_rng(0).random((8, 1, 6, 6), np.float32))
+    circle = np.random.default_rng(0).standard_normal((400, 2))
+    np.save(folder / "circle.npy", circle)
+    np.save(folder / "labels.npy", np.square(circle).sum(1))
+    found = liegg.discover_group(lambda x: x.pow(4).sum(1), x[:, :2], liegg.Linear(2), starts=4)
+    found.save(folder / "group")
+    net = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2)).double()
+    liegg.discover_layers(net, x, liegg.Linear(4)).save(folder / "layers")
     (folder / "link").symlink_to("proj")
 
 
@@ -108,8 +126,107 @@ def discover(**changes: str | None) -> tuple[str, ...]:
     return tuple(words)
 
 
+def layer_errors(**changes: str | None) -> tuple[str, ...]:
+    """`liegg layer-errors` of a small network, with some options changed or left out."""
+    given = {"model": "nets:filters", "data": "images.npy", "action": "image", "samples": "4"}
+    return ("layer-errors", *discover(**given | changes)[1:])
+
+
+def of_data(**changes: str | None) -> tuple[str, ...]:
+    """`liegg discover` of a data set."""
+    given = {"model": None, "data": "circle.npy", "action": "linear:2"}
+    return discover(**given | changes)
+
+
+OUTS = ("file", "file/run", "taken", "x.npy", "/proc/run", "a\tb", "pipe.txt", "/dev/null")
+"""Where no run folder can be written."""
+
+
+def other_commands() -> Iterator[Command]:
+    """Groups, data sets, errors of layers, and pages."""
+    group = {"model": "nets:quartic", "data": "circle.npy", "action": "linear:2", "group": ""}
+    yield Command(discover(**group, out="new"), 0)
+    yield Command(discover(**group, out="proj", json=""), 0)
+    yield Command(discover(**group, at="0"))
+    yield Command(layer_errors(), 0)
+    yield Command(layer_errors(out="proj"), 0)
+    yield Command(layer_errors(out="new/run"), 0)
+    yield Command(of_data(), 0)
+    yield Command(of_data(out="proj", held_out="0.3"), 0)
+    yield Command(of_data(question="label", labels="labels.npy"), 0)
+    for out in OUTS:
+        yield Command(discover(**group, out=out))
+        yield Command(layer_errors(out=out))
+        yield Command(of_data(out=out))
+    for option, values in {
+        "about": ("nonsense", "", "color"),
+        "size": ("nan", "inf", "a"),
+        "layers": ("nonsense", ",", ""),
+        "samples": ("0", "-1", "a"),
+        "target": ("nonsense", "3"),
+        "seed": ("-1", "a"),
+        "model": (None, "nets:norm", "nets:fails", "pipe.onnx"),
+        "data": ("x.npy", "proj", "pipe.npy", "missing.npy"),
+        "action": ("linear:4", "color"),
+    }.items():
+        for value in values:
+            yield Command(layer_errors(**{option: value}))
+    for option, values in {
+        "question": ("nonsense", "label"),
+        "labels": ("missing.npy", "x.npy"),
+        "held_out": ("2", "x.npy"),
+        "groups": ("x.npy",),
+        "action": ("linear:3", "image", "nonsense"),
+        "data": ("pipe.csv", "narrow.npy", "nan.npy", "one.npy", "texts.npy"),
+        "weights": ("w.pt",),
+        "layers": ("",),
+        "checkpoint": ("c",),
+        "limit": ("treshold=1",),
+    }.items():
+        for value in values:
+            yield Command(of_data(**{option: value}))
+    for option, values in {
+        "target": ("9", "nonsense", "1 minus", "1 minus 1"),
+        "at": ("nowhere", "0"),
+        "output": ("nothing", "7"),
+        "about": ("nonsense",),
+        "classes": (",", "pipe.txt", "missing.txt", "x.npy"),
+        "names": ("a,b", "a,a,b,c"),
+        "checkpoint": ("pipe.npy",),
+        "data": ("pipe.pt", "pipe.safetensors"),
+        "verify_effort": ("some",),
+        "labels": ("labels.npy",),
+        "question": ("label",),
+    }.items():
+        for value in values:
+            code = 0 if (option, value) == ("classes", "x.npy") else 2
+            yield Command(discover(**{option: value}), code)
+    yield from pages()
+
+
+def pages() -> Iterator[Command]:
+    """Stored groups and layers, and pages that would overwrite a file of the user."""
+    for run in ("group", "layers"):
+        yield Command(("show", run), 0)
+        yield Command(("report", run, "--out", "new.html"), 0)
+        yield Command(("compare", run, "run"))
+    yield Command(("compare", "group", "group"), 0)
+    yield Command(("compare", "layers", "layers", "--out", "new.html"), 0)
+    yield Command(("compare", "group", "group", "--out", "new.html"))
+    for out in ("file", "x.npy", "mine.html", "nets.py", "pipe.txt", "/dev/null", "/proc/a.html"):
+        yield Command(("report", "run", "--out", out))
+        yield Command(("report", "group", "--out", out))
+        yield Command(("compare", "run", "run", "--out", out))
+    for names in ("a", "a,b,c", ",", "a,a"):
+        yield Command(("compare", "run", "run", "--names", names))
+    yield Command(("compare", "run", "run", "--about", "nonsense"))
+    yield Command(("compare", "run", "run", "--layers"))
+    yield Command(("compare", "run", "run", "--group"))
+
+
 def commands() -> Iterator[Command]:
     """Every command line."""
+    yield from other_commands()
     yield Command(discover(), 0)
     yield Command(discover(out="new/run"), 0)
     yield Command(discover(out="proj", layers="", model="nets:build", weights="w.pt"), 0)

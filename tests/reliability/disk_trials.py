@@ -8,15 +8,18 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 from typer.testing import CliRunner, Result
 
 import liegg
+from liegg._utils.errors import LieggError
 from liegg.cli import app
 from reliability.outcomes import HangError, Outcome, files_of, state_of_process, time_limit
 
@@ -31,6 +34,13 @@ BLOCK = 4096
 MODULE = """
 def norm():
     return lambda x: x.square().sum(1)
+
+def quartic():
+    return lambda x: x[:, :2].pow(4).sum(1) + x[:, 2:].square().sum(1)
+
+def filters():
+    from torch import nn
+    return nn.Sequential(nn.Conv2d(1, 2, 3), nn.Tanh(), nn.Flatten(), nn.Linear(32, 2))
 
 def other():
     return lambda x: x[:, :3].square().sum(1)
@@ -77,6 +87,8 @@ def full_disks() -> Iterator[tuple[str, Outcome, str]]:
             with tempfile.TemporaryDirectory() as place, small_disk() as disk:
                 (Path(place) / "nets_on_a_full_disk.py").write_text(MODULE)
                 np.save(Path(place) / "x.npy", np.random.default_rng(0).standard_normal((300, 4)))
+                images = np.random.default_rng(0).random((8, 1, 6, 6), np.float32)
+                np.save(Path(place) / "images.npy", images)
                 sys.path[:] = [place, *before]
                 sys.modules.pop("nets_on_a_full_disk", None)
                 (Path(place) / "temporary").mkdir()
@@ -196,6 +208,28 @@ def at_the_page(place: Path, disk: Path, blocks: int) -> tuple[Outcome, str]:
     return Outcome.REFUSED, done.stderr
 
 
+def of_another_verb(
+    place: Path, disk: Path, blocks: int, *, words: str, load: Callable[[Path], Any]
+) -> tuple[Outcome, str]:
+    """The folder of another command is on the disk: what was found is there or elsewhere, complete, and printed."""
+    fill(disk, blocks)
+    outcome, done = typed(f"{words.format(place=place)} --out {disk}/run")
+    if outcome is not None:
+        return outcome, repr(done.exception)
+    folders = [disk / "run", *(place / "temporary").glob("liegg-*")]
+    try:
+        kept = [str(load(folder)).split() for folder in folders if folder.exists()]
+    except LieggError as error:
+        return Outcome.LOST, str(error)
+    if len(kept) != 1 or " ".join(kept[0][:8]) not in " ".join(done.stdout.split()):
+        return Outcome.LOST, f"{len(kept)} {done.output}"
+    if done.exit_code == 0:
+        return Outcome.ANSWERED, ""
+    return (
+        Outcome.REFUSED if "No space left on device" in done.stderr else Outcome.WRONG
+    ), done.stderr
+
+
 def nullity(folder: Path) -> int | None:
     """The number of symmetries that a run folder holds; None if there is none, -1 if it cannot be read."""
     try:
@@ -204,10 +238,27 @@ def nullity(folder: Path) -> int | None:
         return -1
 
 
+OTHER_VERBS = {
+    "--out of a group": {
+        "words": "discover --model nets_on_a_full_disk:quartic --data {place}/x.npy --action linear:4 --group",
+        "load": liegg.results.load_group,
+    },
+    "--out of a data set": {
+        "words": "discover --data {place}/x.npy --action linear:4",
+        "load": liegg.load,
+    },
+    "--out of layer errors": {
+        "words": "layer-errors --model nets_on_a_full_disk:filters --data {place}/images.npy --action image",
+        "load": liegg.load,
+    },
+}
+"""Commands, and how their results are read."""
+
 PLACES = {
     "--out": at_out,
     "--out over an earlier run": over_an_earlier_run,
     "--out and the temporary folder": at_out_and_elsewhere,
     "--checkpoint": at_the_checkpoint,
     "the page of liegg report": at_the_page,
+    **{title: partial(of_another_verb, **given) for title, given in OTHER_VERBS.items()},
 }

@@ -13,6 +13,7 @@ from torch import nn
 
 import liegg
 from liegg.results.run_folder import read_run, write_run
+from reliability import functions
 from stored import accept_changes
 
 FILES = (
@@ -23,6 +24,9 @@ FILES = (
     "layers.json",
     "layers.safetensors",
     "run.json",
+    "group.json",
+    "group.safetensors",
+    "layer-errors.json",
 )
 """What a run folder holds and is read back."""
 
@@ -39,6 +43,13 @@ class Damage(NamedTuple):
     name: str
     apply: Callable[[Path, Path, Path], object]
     harmless: bool = False
+
+
+class Read(NamedTuple):
+    """What is read back from a folder: a run, and layer errors beside it."""
+
+    run: Any
+    errors: Any
 
 
 @cache
@@ -59,10 +70,12 @@ def make(folder: Path) -> tuple[Path, Path, Path]:
     sym, layers, x = results()
     template = folder.parent / "template"
     if not template.exists():
-        write_run(template / "run", sym, samples=x, layers=layers, title="One")
         write_run(
-            template / "other", liegg.discover(lambda x: x[:, 0], x, liegg.Linear(3)), samples=x
+            template / "run", sym, samples=x, layers=layers, title="One", group=functions.group()
         )
+        functions.errors().save(template / "run")
+        points = functions.normal(300, 2)
+        write_run(template / "other", liegg.discover_data(points, liegg.Linear(2)), samples=points)
         (template / "user" / "layers" / "2024-raw").mkdir(parents=True)
         (template / "user" / "layers" / "2024-raw" / "x.npy").write_text("mine")
         (template / "user" / "thesis.tex").write_text("mine")
@@ -176,6 +189,11 @@ def _of_records() -> Iterator[Damage]:
         "a verification that is a text": {"verification": "fine"},
         "a control in words": {"control": "none"},
         "words that are numbers": {"generator_words": 3},
+        "a distribution that is a text": {"distribution": "flat"},
+        "a distribution without tests": {"distribution": {"question": "density"}},
+        "answers that are a number": {"answers": 3},
+        "answers that are texts": {"answers": ["rotation"]},
+        "an unknown target": {"target": {"kind": "warp"}},
     }
     for text, change in changes.items():
         yield Damage(
@@ -193,6 +211,33 @@ def _of_records() -> Iterator[Damage]:
         yield Damage(
             f"layers.json: {text}",
             lambda r, o, u, c=change: (_edit(r / "layers.json", c), accept_changes(r)),
+        )
+    for text, change in {
+        "another format": {"format": 99},
+        "elements that are numbers": {"elements": [1, 2]},
+        "no elements": {"elements": None},
+        "an element without a matrix": {"elements": [{"words": "turn"}]},
+        "a group that is a text": {"group": "C4"},
+        "a continuous part that is a list": {"continuous": [1]},
+        "samples that are a text": {"samples": "many"},
+        "a floor in words": {"floor": "low"},
+    }.items():
+        yield Damage(
+            f"group.json: {text}",
+            lambda r, o, u, c=change: (_edit(r / "group.json", c), accept_changes(r)),
+        )
+    for text, change in {
+        "another format": {"format": 99},
+        "layers that are numbers": {"layers": [1, 2]},
+        "no layers": {"layers": None},
+        "an unknown action": {"action": {"kind": "warp"}},
+        "a motion that is a number": {"motion": 3},
+        "notes that are numbers": {"notes": [1, 2]},
+        "samples in words": {"samples": "many"},
+    }.items():
+        yield Damage(
+            f"layer-errors.json: {text}",
+            lambda r, o, u, c=change: (_edit(r / "layer-errors.json", c), accept_changes(r)),
         )
     for text, content in {
         "deep": "[" * 100_000,
@@ -246,11 +291,14 @@ def _from_other(run: Path, other: Path, name: str) -> None:
     (run / name).write_bytes(source.read_bytes())
 
 
-def is_right(run: Any) -> bool:
+def is_right(read: Read) -> bool:
     """Whether what was read is what was written."""
-    sym, layers, x = results()
+    run, (sym, layers, x) = read.run, results()
     return (
-        run.sym.to_dict() == sym.to_dict()
+        read.errors.to_dict() == functions.errors().to_dict()
+        and run.group is not None
+        and run.group.to_dict() == functions.group().to_dict()
+        and run.sym.to_dict() == sym.to_dict()
         and run.layers is not None
         and run.layers.to_dict() == layers.to_dict()
         and run.title == "One"
@@ -258,11 +306,12 @@ def is_right(run: Any) -> bool:
     )
 
 
-def read(folder: Path) -> Any:
-    """Read a run folder, print it and make its page."""
-    run = read_run(folder)
-    str(run.sym)
-    return run
+def read(folder: Path) -> Read:
+    """Read a run folder and print what it holds."""
+    found = Read(read_run(folder), liegg.results.load_layer_errors(folder))
+    for part in (found.run.sym, found.run.group, found.errors):
+        str(part)
+    return found
 
 
 def write_over(folder: Path) -> Any:

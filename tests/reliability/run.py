@@ -92,7 +92,8 @@ def command_lines() -> Outcomes:
         template.mkdir()
         command_trials.prepare(template)
         for number, command in enumerate(command_trials.commands()):
-            folder = Path(shutil.copytree(template, Path(place) / str(number), symlinks=True))
+            folder = Path(place) / str(number)
+            shutil.copytree(template, folder, symlinks=True, copy_function=_copied)
             os.chdir(folder)
             before, files = state_of_process(), files_of(folder)
             try:
@@ -103,6 +104,11 @@ def command_lines() -> Outcomes:
                 yield " ".join(command.words)[:200], Outcome.HANG, ""
             os.chdir(ROOT)
             shutil.rmtree(folder)
+
+
+def _copied(source: Any, to: str) -> None:
+    """Copy a file, or make a pipe like the one there."""
+    os.mkfifo(to) if Path(source).is_fifo() else shutil.copy2(source, to)
 
 
 def _judged(command, done, before, files, folder) -> tuple[Outcome, str]:

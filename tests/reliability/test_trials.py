@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import liegg
 from reliability.disk_trials import can_mount
+from reliability.functions import functions
 from reliability.memory_trials import flat
 from reliability.outcomes import GOOD
 from reliability.run import LISTS, PAGE, PARTS, STORED, shown, table, tables
@@ -77,6 +79,28 @@ def test_the_stored_counts_are_good_and_enough(title):
     good = {outcome.value for outcome in GOOD}
     assert sum(found[name] for name in good) >= LEAST[title]
     assert not any(count for name, count in found.items() if name not in good)
+
+
+NOT_TRIED = {
+    # read or made by other functions
+    *("Action", "MatrixAction", "Restricted", "Sparse", "Symmetries", "ForeignModel", "LieggError"),
+    "register",  # changes what the process knows
+}
+
+
+def test_every_public_function_is_tried():
+    tried = {function.name.split(".")[-1].split(" ")[0] for function in functions()}
+    packages = (liegg, liegg.actions, liegg.testing, liegg.foreign, liegg.plot, liegg.algebra)
+    records = {
+        name for name in liegg.algebra.__all__ if isinstance(getattr(liegg.algebra, name), type)
+    }
+    public = {
+        name
+        for package in packages
+        for name in package.__all__
+        if callable(getattr(package, name)) and name not in records | NOT_TRIED
+    }
+    assert public - tried == set()
 
 
 def test_every_list_has_a_least_number():

@@ -51,12 +51,22 @@ class Attention(nn.Module):
 SHARED, NETWORK, ATTENTION = Norm().train(), mlp(3, 8, 2), Attention().train()
 """Modules that all threads use; two of them are in training mode, and must stay so."""
 
+POINTS, IMAGES = normal(1500, 2), normal(4, 1, 6, 6)
+"""Points and images."""
+
+FILTERS = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.Tanh(), nn.Dropout(), nn.Flatten())
+FILTERS = FILTERS.append(nn.Linear(72, 2)).double().train()
+"""A network in training mode."""
+
+NORM = liegg.discover(lambda x: x.square().sum(1), X, liegg.Linear(3))
+"""A result that all threads ask."""
+
 OWN = [mlp(3, 4 + number, 2) for number in range(THREADS)]
 """A model for each thread. They are made here: making one draws from the generators that liegg seeds."""
 
 QUESTIONS = (
     *("jvp", "vjp", "autograd", "module", "attention", "verify", "layers", "own model"),
-    *("assertion", "error", "laws"),
+    *("assertion", "error", "laws", "group", "data", "layer errors", "about"),
 )
 """All routes, modules in training mode, layers, verification, a model that no other thread has, and the public assertions."""
 
@@ -64,6 +74,40 @@ QUESTIONS = (
 def square(x: Tensor) -> Tensor:
     """|x|²."""
     return x.square().sum(1, keepdim=True)
+
+
+def of_a_group() -> tuple[Any, Tensor]:
+    """The symmetries of a square."""
+    found = liegg.discover_group(lambda x: x.pow(4).sum(1), X[:60, :2], liegg.Linear(2), starts=2)
+    return (found.order, found.name), torch.tensor([one.effect for one in found.elements])
+
+
+def of_data() -> tuple[Any, Tensor]:
+    """The symmetries of points around a centre."""
+    sym = liegg.discover_data(POINTS, liegg.Linear(2))
+    return (sym.nullity, sym.name), sym.defects
+
+
+def of_layer_errors() -> tuple[Any, Tensor]:
+    """The layers of a network that is called in training mode."""
+    found = liegg.layer_errors(FILTERS, IMAGES, liegg.Image(), samples=4)
+    errors = [found.output, *(layer.effect for layer in found.layers)]
+    return [layer.name for layer in found.layers], torch.tensor(errors, dtype=torch.float64)
+
+
+def about_a_motion() -> tuple[Any, Tensor]:
+    """A question that is asked afterwards."""
+    found = NORM.about({"turn": liegg.so(3)[:1]}, model=square, data=X[:20])
+    return found[0].holds, torch.zeros(1)
+
+
+FURTHER = {
+    "group": of_a_group,
+    "data": of_data,
+    "layer errors": of_layer_errors,
+    "about": about_a_motion,
+}
+"""Questions of the other verbs."""
 
 
 def answer(question: str, number: int) -> tuple[Any, Tensor]:
@@ -83,6 +127,8 @@ def answer(question: str, number: int) -> tuple[Any, Tensor]:
         layers = liegg.discover_layers(NETWORK, X[:40], action)
         found = [layer.invariance for layer in layers]
         return [sym.nullity for sym in found], torch.cat([sym.defects for sym in found])
+    if question in FURTHER:
+        return FURTHER[question]()
     if question == "assertion":
         sym = liegg.testing.assert_equivariant(lambda x: x * square(x), X, liegg.so(3))
         return sym.nullity, sym.defects
@@ -153,7 +199,9 @@ def hammer(
         if old != new and place != 1:
             text = f"number {place} of the state: {old!r:.80} and {new!r:.80}"
             found.append(("the process after all threads", Outcome.CHANGED, text))
-    if not all(module.training for root in (SHARED, ATTENTION) for module in root.modules()):
+    if not all(
+        module.training for root in (SHARED, ATTENTION, FILTERS) for module in root.modules()
+    ):
         found.append(("modules after all threads", Outcome.CHANGED, "not in training mode"))
     return found
 

@@ -10,7 +10,7 @@ import liegg
 from found_groups import square_group, with_continuous
 from liegg._utils.errors import RecordError
 from liegg.results import load_group
-from liegg.results.run_folder import read_run, write_group_page, write_run
+from liegg.results.run_folder import add_page, read_run, write_run
 
 FOUND, SAMPLES = with_continuous()
 
@@ -42,7 +42,7 @@ def test_infinite_ends_of_intervals_come_back(tmp_path):
 def test_a_run_folder_holds_a_group_beside_its_result(tmp_path):
     sym = FOUND.continuous
     write_run(tmp_path / "run", sym, samples=SAMPLES, group=FOUND)
-    page = write_group_page(tmp_path / "run", FOUND, samples=SAMPLES)
+    page = add_page(tmp_path / "run", FOUND, samples=SAMPLES)
     assert page.name == "group.html"
     assert isinstance(liegg.load(tmp_path / "run"), liegg.Symmetries)
     assert load_group(tmp_path / "run").name == FOUND.name

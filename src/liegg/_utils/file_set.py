@@ -13,7 +13,7 @@ import re
 import secrets
 import stat
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
@@ -81,15 +81,27 @@ def check_target(folder: str | Path, names: Collection[str]) -> None:
             _check_names(folder, read_manifest(folder), names)
 
 
-def write_files(
-    folder: str | Path, files: Mapping[str, bytes], *, keep: Collection[str] = ()
-) -> Path:
+Keep = Callable[[Collection[str]], Collection[str]]
+"""Which of the listed files stay beside new ones; asked while the folder is locked, so that two writers keep each other's."""
+
+
+def nothing(_listed: Collection[str]) -> Collection[str]:
+    """Keep no file: the set is replaced as a whole."""
+    return ()
+
+
+def everything(listed: Collection[str]) -> Collection[str]:
+    """Keep all files that are not written anew."""
+    return listed
+
+
+def write_files(folder: str | Path, files: Mapping[str, bytes], *, keep: Keep = nothing) -> Path:
     """Replace the set of files of a folder; files that the manifest does not list are never touched.
 
     Args:
         folder: created if needed, and removed again if the writing fails.
         files: their contents, by names such as `record.json`.
-        keep: listed files that stay as they are.
+        keep: which listed files stay as they are.
 
     Returns:
         The folder.
@@ -186,7 +198,8 @@ def read_regular(path: Path) -> bytes:
 
 def _read(folder: Path, manifest: Manifest, name: str) -> bytes:
     """One file of the set, in its place or still in the subfolder."""
-    places = [folder / name, *([folder / manifest.part / name] if manifest.part else [])]
+    part = _part_of(folder, manifest)
+    places = [folder / name, *([part / name] if part else [])]
     changed = False
     for place in places:
         with suppress(FileNotFoundError, NotADirectoryError):
@@ -199,6 +212,12 @@ def _read(folder: Path, manifest: Manifest, name: str) -> bytes:
         f"{folder / name} {state}. Restore it from a copy, or run the analysis again into another "
         "folder."
     )
+
+
+def _part_of(folder: Path, manifest: Manifest) -> Path | None:
+    """The subfolder with files that are not yet in their place; None if there is none, or a link in its place."""
+    place = folder / manifest.part
+    return place if manifest.part and place.is_dir() and not place.is_symlink() else None
 
 
 def _digest(content: bytes) -> str:
@@ -231,22 +250,24 @@ def _holds(folder: Path, files: Mapping[str, bytes]) -> bool:
         return False
 
 
-def _replace(folder: Path, files: Mapping[str, bytes], keep: Collection[str]) -> None:
+def _replace(folder: Path, files: Mapping[str, bytes], keep: Keep) -> None:
     """Write the files beside, let the manifest list them, and move them into place."""
     before = read_manifest(folder) or Manifest()
     if before.part:
         before = _finish(folder, before)
     _check_names(folder, before, files)
     part = f".liegg-{secrets.token_hex(4)}.part"
-    kept = {name: digest for name, digest in before.files.items() if name in keep}
-    _write_manifest(folder, Manifest(before.files, before.stale, part))
+    unfinished = Manifest(before.files, before.stale, part)
+    staying = keep(before.files)
+    kept = {name: digest for name, digest in before.files.items() if name in staying}
+    _write_manifest(folder, unfinished)
     try:
         (folder / part).mkdir()
         for name, content in files.items():
             write_bytes(content, folder / part / name)
         sync(folder / part)
     except BaseException:
-        _remove_part(folder, part)
+        _remove_part(folder, unfinished)
         if before.files:
             _write_manifest(folder, before)
         else:
@@ -261,25 +282,24 @@ def _replace(folder: Path, files: Mapping[str, bytes], keep: Collection[str]) ->
 
 def _finish(folder: Path, manifest: Manifest) -> Manifest:
     """Move the files of the subfolder into place and remove what is no longer listed."""
-    for name, digest in manifest.files.items():
-        source = folder / manifest.part / name
-        with suppress(FileNotFoundError, NotADirectoryError):
-            if _digest(read_regular(source)) == digest:
-                source.replace(folder / name)
+    if (part := _part_of(folder, manifest)) is not None:
+        for name, digest in manifest.files.items():
+            with suppress(FileNotFoundError, NotADirectoryError):
+                if _digest(read_regular(part / name)) == digest:
+                    (part / name).replace(folder / name)
     for name, digest in manifest.stale.items():
         with suppress(FileNotFoundError, RecordError):
             if _digest(read_regular(folder / name)) == digest:
                 (folder / name).unlink()
-    _remove_part(folder, manifest.part)
+    _remove_part(folder, manifest)
     done = Manifest(manifest.files)
     _write_manifest(folder, done)
     return done
 
 
-def _remove_part(folder: Path, part: str) -> None:
-    """Remove a temporary subfolder that liegg made; folders in it stay."""
-    place = folder / part
-    if part and place.is_dir() and not place.is_symlink():
+def _remove_part(folder: Path, manifest: Manifest) -> None:
+    """Remove the temporary subfolder that liegg made; folders in it stay."""
+    if (place := _part_of(folder, manifest)) is not None:
         with suppress(OSError):
             for path in place.iterdir():
                 path.unlink()

@@ -1,5 +1,6 @@
 """How candidate generators move a sample: one file per kind of input."""
 
+from liegg._utils.arguments import check_functions
 from liegg.actions.base import Action, MatrixAction
 from liegg.actions.displacement import Displacement
 from liegg.actions.grid.color import Channels, Color
@@ -45,3 +46,5 @@ __all__ = [
     "register",
     "smooth",
 ]
+
+check_functions(globals(), __all__)

@@ -1,5 +1,6 @@
 """Matrix Lie algebras as bare tensors: catalogue, spans, brackets, forms, invariants, names."""
 
+from liegg._utils.arguments import check_functions
 from liegg.algebra.bracket import (
     adjoint,
     bracket,
@@ -113,3 +114,5 @@ __all__ = [
     "vector_field",
     "vector_field_latex",
 ]
+
+check_functions(globals(), __all__)

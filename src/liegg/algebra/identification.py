@@ -8,6 +8,7 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Remark
 from liegg._utils.errors import ArgumentError
 from liegg.algebra.bracket import structure_constants
@@ -154,6 +155,7 @@ class Identification:
         """The readable generators as vector fields, such as `x₁∂₂ − x₂∂₁`, in the order of `readable.words`."""
         return tuple(vector_field(matrix, **self._how) for matrix in self.readable.generators)
 
+    @checked()
     def latex(self, *, framed: bool = False, fields: bool = False) -> str:
         """The readable generators and their brackets, as LaTeX for amsmath.
 

@@ -129,7 +129,7 @@ def principal_angles(one: Float[Tensor, "d g"], other: Float[Tensor, "e g"]) -> 
     return torch.atan2(torch.linalg.svdvals(outside).flip(0), torch.linalg.svdvals(inside))
 
 
-def grassmann_distance(one: Float[Tensor, "d ..."], other: Float[Tensor, "e ..."]) -> float:
+def grassmann_distance(one: Float[Tensor, "d _ ..."], other: Float[Tensor, "e _ ..."]) -> float:
     r"""Geodesic distance $\sqrt{\sum_i \theta_i^2}$ of two spans, with principal angles $\theta_i$.
 
     Spans of different dimension have fewer angles than the larger one has dimensions; each missing

@@ -144,29 +144,50 @@ def print_result(
         echo(printable("\n\n".join(parts)))
 
 
-def store_run(out: Path, sym: Any, *, layers: Any = None, **options: Any) -> Path:
-    """Write a run folder and return its report; a result that cannot be stored there is stored elsewhere.
+def deliver(
+    results: tuple[Any, ...],
+    say: Callable[[], None],
+    store: Callable[[Path], Path],
+    *,
+    out: Path | None,
+    hidden: bool,
+) -> BrokenPipeError | None:
+    """Print results and store them: what cannot be printed is stored, and what cannot be stored in its place, elsewhere.
 
     Args:
-        out: the folder.
-        sym: `Symmetries`.
-        layers: `LayerSymmetries` or None.
-        options: as for `write_run`.
+        results: what was found; None for parts that were not asked.
+        say: prints them.
+        store: writes them into a folder and returns the page.
+        out: the folder; None if the result is only printed.
+        hidden: whether nothing but the result is printed.
+
+    Returns:
+        The error if the reader of standard output is gone.
+
+    Raises:
+        LieggError: something could not be printed or stored; the message says where the results are.
     """
     from liegg._utils.errors import RecordError, ReportError
-    from liegg.results.run_folder import save_elsewhere, write_run
+    from liegg.results.run_folder import save_elsewhere
 
+    unprinted = None
     try:
-        return write_run(out, sym, layers=layers, **options)
-    except ReportError:
-        raise
-    except RecordError as error:
-        raise RecordError(f"{error} {save_elsewhere(sym, layers)}") from error
-
-
-def print_places(out: Path, page: Path) -> None:
-    """Print where a run folder and its report are."""
-    echo(f"\nRun folder: {out}\nReport: {page}")
+        say()
+    except (LieggError, BrokenPipeError) as error:
+        unprinted = error
+    if out is not None:
+        try:
+            page = store(out)
+        except ReportError:
+            raise
+        except RecordError as error:
+            raise RecordError(f"{error} {save_elsewhere(*results)}") from error
+        if not hidden and unprinted is None:
+            echo(f"\nRun folder: {out}\nReport: {page}")
+    if isinstance(unprinted, LieggError):
+        place = save_elsewhere(*results) if out is None else f"The result is stored in {out}."
+        raise LieggError(f"{unprinted} {place}")
+    return unprinted
 
 
 IN_PYTHON = (

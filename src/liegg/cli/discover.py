@@ -16,14 +16,13 @@ from liegg.cli._shared import (
     Json,
     Quiet,
     Variance,
+    deliver,
     exit_codes,
     increments,
     print_error,
-    print_places,
     print_result,
     progress_bar,
     progress_bars,
-    store_run,
 )
 from liegg.cli.discover_options import (
     NEEDS_MODEL,
@@ -68,6 +67,8 @@ from liegg.cli.discover_options import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from torch import Tensor
 
     from liegg import Run
@@ -254,34 +255,33 @@ def _finish(
 ) -> None:
     """Analyse the layers if asked, print, and write; failures are reported after everything else is stored."""
     from liegg._utils.diagnoses import Diagnosis
-    from liegg.results.run_folder import save_elsewhere, write_group_page
+    from liegg.results.run_folder import add_page, write_run
 
-    layers, group, failure, unprinted = None, None, None, None
+    layers, group, failure = None, None, None
     try:
         if options.group:
             group = _search_group(options, sym, inputs, clock)
         if options.layers:
             layers = _analyse_layers(inputs, clock, options, hidden=hidden)
-    except (LieggError, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt) as error:  # what was found before it is not lost
         failure = error
-    try:
+
+    def say() -> None:
         how = {name: getattr(options, name) for name in ("json", "quiet", "variance")}
         short = str(sym.nullity) if group is None else f"{sym.nullity} {group.name}"
         print_result(sym, layers, short, group=group, **how)
-    except (LieggError, BrokenPipeError) as error:
-        unprinted = error
-    if (out := options.out) is not None:
+
+    def store(out: "Path") -> "Path":
         shown = {"samples": inputs.shown, "classes": inputs.classes}
         more = {"layers": layers, "group": group, "clock": clock, "title": options.title}
-        page = store_run(out, sym, **more, **shown)
+        page = write_run(out, sym, **more, **shown)
         if group is not None:
             drawn = inputs.samples.analysed if options.moves else inputs.shown
-            write_group_page(out, group, model=inputs.model, **shown | {"samples": drawn})
-        if not (options.json or options.quiet or unprinted):
-            print_places(out, page)
-    if isinstance(unprinted, LieggError):
-        place = save_elsewhere(sym, layers) if out is None else f"The result is stored in {out}."
-        raise LieggError(f"{unprinted} {place}")
+            add_page(out, group, model=inputs.model, **shown | {"samples": drawn})
+        return page
+
+    results, silent = (sym, layers, group), options.json or options.quiet
+    unprinted = deliver(results, say, store, out=options.out, hidden=silent)
     for note in sym.notes:
         if note.diagnosis is Diagnosis.VERIFICATION_FAILED:
             raise LieggError(str(note))

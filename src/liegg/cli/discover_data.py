@@ -1,8 +1,9 @@
 """`liegg discover` without a model: the symmetries of a data set."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
-from liegg.cli._shared import print_places, print_result, progress_bar, store_run
+from liegg.cli._shared import deliver, print_result, progress_bar
 
 
 def discover_data(options: SimpleNamespace) -> None:
@@ -10,7 +11,7 @@ def discover_data(options: SimpleNamespace) -> None:
     import liegg
     from liegg.cli import files
     from liegg.cli.parse import parse_action, parse_thresholds
-    from liegg.results.run_folder import Clock, check_run_folder
+    from liegg.results.run_folder import Clock, check_run_folder, write_run
 
     check_one_process()
     clock, hidden = Clock(), options.quiet or options.json
@@ -26,6 +27,7 @@ def discover_data(options: SimpleNamespace) -> None:
     )
     if options.out is not None:
         check_run_folder(options.out)
+    shown = files.first_samples(samples.analysed)
     clock.note(f"loaded {samples.number} samples of {options.data}")
     with progress_bar("reading the data", samples.number, "samples", hidden=hidden) as progress:
         sym = liegg.discover_data(
@@ -43,13 +45,16 @@ def discover_data(options: SimpleNamespace) -> None:
             thresholds=thresholds,
         )
     clock.note(f"found {sym.nullity} symmetries")
-    how = {name: getattr(options, name) for name in ("json", "quiet", "variance")}
-    print_result(sym, None, str(sym.nullity), **how)
-    if options.out is not None:
-        shown = files.first_samples(samples.analysed)
-        page = store_run(options.out, sym, samples=shown, clock=clock, title=options.title)
-        if not hidden:
-            print_places(options.out, page)
+
+    def say() -> None:
+        how = {name: getattr(options, name) for name in ("json", "quiet", "variance")}
+        print_result(sym, None, str(sym.nullity), **how)
+
+    def store(out: Path) -> Path:
+        return write_run(out, sym, samples=shown, clock=clock, title=options.title)
+
+    if (unprinted := deliver((sym,), say, store, out=options.out, hidden=hidden)) is not None:
+        raise unprinted
 
 
 def check_one_process() -> None:

@@ -273,6 +273,8 @@ def class_names(text: str | None) -> list[str] | None:
         return None
     names = text.split(",")
     if text.endswith(".txt"):
+        if not Path(text).is_file():
+            raise DataError(f"--classes {text}: file {text} not found.")
         try:
             names = Path(text).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:

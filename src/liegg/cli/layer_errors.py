@@ -8,11 +8,11 @@ from liegg.cli._shared import (
     QUESTION,
     Json,
     Quiet,
+    deliver,
     echo,
     exit_codes,
     option,
     print_json,
-    print_places,
     progress_bars,
 )
 from liegg.cli.discover_options import (
@@ -90,7 +90,7 @@ def layer_errors(
         from liegg.cli.files import load_samples
         from liegg.cli.models import load_model
         from liegg.cli.parse import parse_action
-        from liegg.results.run_folder import check_run_folder, write_page
+        from liegg.results.run_folder import add_page, check_run_folder
 
         if out is not None:
             check_run_folder(out)
@@ -114,12 +114,14 @@ def layer_errors(
                 seed=seed,
                 progress=lambda done, total: advance("measuring the layers", done, total),
             )
-        if json:
-            print_json(found.to_dict())
-        else:
-            echo(found.sentence if quiet else str(found))
-        if out is not None:
-            found.save(out)
-            page = write_page(out, found, title=title)
-            if not (quiet or json):
-                print_places(out, page)
+
+        def say() -> None:
+            print_json(found.to_dict()) if json else echo(found.sentence if quiet else str(found))
+
+        def store(folder: Path) -> Path:
+            found.save(folder)
+            return add_page(folder, found, title=title)
+
+        unprinted = deliver((found,), say, store, out=out, hidden=quiet or json)
+        if unprinted is not None:
+            raise unprinted

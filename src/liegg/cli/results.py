@@ -90,17 +90,10 @@ def report(
     with exit_codes():
         from liegg.cli.files import class_names, first_samples, load_array
         from liegg.results.load import load
-        from liegg.results.run_folder import (
-            GROUP_REPORT,
-            REPORT,
-            only_result,
-            read_run,
-            write_group_page,
-            write_page,
-        )
+        from liegg.results.run_folder import GROUP_REPORT, REPORT, only_result, read_run, write_page
 
         kind = only_result(run)
-        name, write = (GROUP_REPORT, write_group_page) if kind == "group" else (REPORT, write_page)
+        name = GROUP_REPORT if kind == "group" else REPORT
         options: dict[str, Any] = {"title": title or None}
         if kind in ("", "group"):
             moved = None if samples is None else first_samples(load_array(samples))
@@ -114,7 +107,9 @@ def report(
             kept = {key: getattr(stored, key) for key in options}
             options = {"layers": stored.layers, **kept, **given}
         place = out / name if out is not None and out.is_dir() else out
-        page = write(run, result, **options) if place is None else result.report(place, **options)
+        page = (
+            write_page(run, result, **options) if place is None else result.report(place, **options)
+        )
         if json:
             print_json({"report": str(page), "bytes": page.stat().st_size})
         else:

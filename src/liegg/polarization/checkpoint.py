@@ -220,10 +220,12 @@ def check_path(path: str | Path) -> Path:
     """The checkpoint file that the caller named.
 
     Raises:
-        ArgumentError: it is a folder, or empty.
+        ArgumentError: it is a folder, a pipe or a device, or empty.
     """
-    if not str(path) or Path(path).is_dir():
-        kind = "a folder" if str(path) else "empty"
+    if not str(path) or (Path(path).exists() and not Path(path).is_file()):
+        kind = "empty"
+        if str(path):
+            kind = "a folder" if Path(path).is_dir() else "not a regular file"
         raise ArgumentError(
             f"checkpoint={str(path)!r} is {kind}; expected a file, for example "
             "checkpoint='run.checkpoint'."

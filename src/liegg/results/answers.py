@@ -2,6 +2,7 @@
 
 import math
 
+from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError
 from liegg._utils.text import percent_digits, percentage
 from liegg.results.answer import Answer, FiniteChange, Share
@@ -16,6 +17,7 @@ class Answers(tuple[Answer, ...]):
 
     __slots__ = ()
 
+    @checked()
     def named(self, name: str) -> Answer:
         """The answer about one motion.
 

@@ -122,6 +122,7 @@ class SideBySide(Printed):
         """The names, for a template."""
         return dict(zip(("first", "second"), self.names, strict=True))
 
+    @checked()
     def named(self, side: str) -> str:
         """Name of the first model for `"a"`, of the second for `"b"`."""
         return dict(zip("ab", self.names, strict=True)).get(side, side)
@@ -226,6 +227,7 @@ class Comparison(SideBySide):
 
         return write_comparison(self, path, title=title)
 
+    @checked()
     def table(self, *, width: int | None = None) -> str:
         """What `print` shows.
 

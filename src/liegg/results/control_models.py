@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError
 from liegg.decision.controls import CONTROL_DRAWS, OWN_DEFECTS, RankTest, rank_test
 from liegg.results.symmetries import Symmetries
@@ -15,6 +16,7 @@ SAME_DATA = 1e-4
 """Relative difference of the displacements up to which two results are of the same data, in other batches or another dtype."""
 
 
+@checked()
 def rank_among(sym: Symmetries, others: Sequence[Any]) -> RankTest:
     """Rank of a model among control models: were its symmetries learned from what the controls did not see?
 

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError
 from liegg.actions.base import MatrixAction
 from liegg.actions.settings import motions
@@ -65,6 +66,7 @@ class GroupComparison(Printed):
     floors: tuple[float, float]
     sentence: str
 
+    @checked()
     def table(self, *, width: int | None = None) -> str:
         """What `print` shows."""
         width = table_width(width)

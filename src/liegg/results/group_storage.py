@@ -3,20 +3,19 @@
 import math
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import torch
 from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Remark, remark_from_dict, stored_remark
-from liegg._utils.file_set import Manifest, read_manifest, write_files
 from liegg.actions import Action
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.slots import SlotGroup
 from liegg.results import storage
 from liegg.results.group_symmetries import Angle, GroupElement, GroupSymmetries
-from liegg.results.json_values import json_values
+from liegg.results.json_values import PLAIN, from_json, json_values
 from liegg.results.record import from_record, to_record
 from liegg.results.symmetries import Symmetries
 
@@ -83,8 +82,7 @@ def save_group(found: GroupSymmetries, folder: str | Path) -> Path:
     Raises:
         RecordError: the folder cannot be written to, or holds other things under these names.
     """
-    listed = read_manifest(Path(folder)) if Path(folder).is_dir() else None
-    return write_files(folder, group_files(found), keep=(listed or Manifest()).files)
+    return storage.add_files(folder, group_files(found))
 
 
 @checked()
@@ -116,7 +114,13 @@ def load_group(
 def _decoded_group(record: dict[str, Any], continuous: Symmetries | None) -> GroupSymmetries:
     """Read what `_encoded` wrote; other keys are left out."""
     values: dict[str, Any] = {
-        **{f.name: record[f.name] for f in fields(GroupSymmetries) if f.name != "continuous"},
+        **{
+            name: from_json(kind, record[name])
+            if kind in PLAIN and kind is not float
+            else record[name]
+            for name, kind in get_type_hints(GroupSymmetries).items()
+            if name in record
+        },
         **{name: tuple(_decoded(GroupElement, one) for one in record[name]) for name in LISTS},
         "angles": tuple(_decoded(Angle, angle) for angle in record["angles"]),
         "group": record["group"] and FiniteGroup.from_dict(record["group"]),
@@ -124,7 +128,7 @@ def _decoded_group(record: dict[str, Any], continuous: Symmetries | None) -> Gro
         "shifts": tuple(record["shifts"]),
         "kept_rotations": record["kept_rotations"] and tuple(record["kept_rotations"]),
         "continuous": continuous,
-        "samples": tuple(record["samples"]),
+        "samples": from_json(tuple[int, int], record["samples"]),
         "floor": float(record["floor"]),
         "spread": float(record["spread"]),
         "notes": tuple(map(remark_from_dict, record["notes"])),

@@ -13,6 +13,9 @@ from torch import Tensor
 
 from liegg._utils.diagnoses import Remark, remark_from_dict
 
+PLAIN = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+"""Types that stand for themselves, in words."""
+
 
 def json_values(value: Any) -> Any:
     """Records, tensors, tuples and numbers as JSON values; NaN and infinities become null.
@@ -47,7 +50,7 @@ def from_json(kind: Any, value: Any, *, infinite: Collection[str] = ()) -> Any:
         infinite: fields of records in which a null was infinity.
 
     Raises:
-        TypeError: there is something else in place of a record.
+        TypeError: there is something else in place of a record, a number or a text.
 
     Examples:
         >>> from liegg.results.tower import Level
@@ -67,10 +70,12 @@ def from_json(kind: Any, value: Any, *, infinite: Collection[str] = ()) -> Any:
         inner = next(one for one in get_args(kind) if one is not NoneType)
         return None if value is None else from_json(inner, value, infinite=infinite)
     if get_origin(kind) is tuple:
-        inner = get_args(kind)[0]  # all entries of a tuple have one type
+        inner, *more = get_args(kind)  # all entries of a tuple have one type
+        if isinstance(value, str) or (Ellipsis not in more and len(value) != 1 + len(more)):
+            raise TypeError(f"{value!r}: expected {1 + len(more)} entries")
         return tuple(from_json(inner, entry, infinite=infinite) for entry in value)
-    if kind is float:
-        return math.nan if value is None else value
+    if kind in PLAIN:
+        return _plain(kind, value)
     if kind is Remark:
         return remark_from_dict(value)
     if isinstance(kind, type) and issubclass(kind, AbstractArray):
@@ -89,6 +94,16 @@ def from_json(kind: Any, value: Any, *, infinite: Collection[str] = ()) -> Any:
             if name in given
         }
     )
+
+
+def _plain(kind: type[Any], value: Any) -> Any:
+    """A number or a text of a kind."""
+    if kind is float and value is None:
+        return math.nan
+    kinds = (int, float) if kind is float else (kind,)
+    if not isinstance(value, kinds) or (isinstance(value, bool) and kind is not bool):
+        raise TypeError(f"{value!r}: expected {PLAIN[kind]}")
+    return value
 
 
 @cache

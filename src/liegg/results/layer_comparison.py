@@ -173,6 +173,7 @@ class LayerComparison(SideBySide):
 
         return write_layer_comparison(self, path, title=title)
 
+    @checked()
     def table(self, *, width: int | None = None) -> str:
         """What `print` shows.
 

@@ -191,9 +191,14 @@ def save_layer_errors(result: LayerErrors, folder: str | Path) -> Path:
     Raises:
         RecordError: the folder cannot be written to, or holds other things under this name.
     """
+    return storage.add_files(folder, error_files(result))
+
+
+def error_files(result: LayerErrors) -> dict[str, bytes]:
+    """The file of stored layer errors."""
     notes = [stored_remark(note) for note in result.notes]
     record = {"format": ERRORS_FORMAT, **result.to_dict(), "notes": notes}
-    return storage.add_files(folder, {ERRORS_FILE: storage.json_bytes(record)})
+    return {ERRORS_FILE: storage.json_bytes(record)}
 
 
 @checked()

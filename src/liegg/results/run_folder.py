@@ -25,6 +25,7 @@ from liegg.results.layer_storage import (
     ERRORS_FILE,
     ERRORS_PAGE,
     LAYER_FILES,
+    error_files,
     layer_files,
     load_layers,
 )
@@ -32,6 +33,7 @@ from liegg.results.layers import LayerSymmetries, first_question
 from liegg.results.storage import (
     FILES,
     add_files,
+    beside_a_result,
     damage_named,
     holds,
     json_bytes,
@@ -60,6 +62,14 @@ FOLDER_KINDS = {
     GROUP_FILES[0]: "group",
 }
 """What a folder holds that has one of these files, but none of those before it."""
+
+FILES_OF = {
+    Symmetries: result_files,
+    LayerSymmetries: layer_files,
+    GroupSymmetries: group_files,
+    LayerErrors: error_files,
+}
+"""How each kind of result is stored."""
 
 OLD_LAYERS = "layers"
 """Folder in which earlier versions kept the layers."""
@@ -120,6 +130,8 @@ def write_run(
 ) -> Path:
     """Write a run folder. An earlier run is replaced as a whole, except for its log; other files are not touched.
 
+    Layers, layer errors and groups in a folder without a result stay.
+
     Args:
         folder: made if needed.
         sym: the result.
@@ -153,14 +165,8 @@ def write_run(
         texts.append(layers.table(first_question(sym, layers) or None))
     results = "\n\n".join(texts)
     files[LOG] = _log(folder, clock or Clock(), results)
-    write_files(folder, files)
-    try:
-        return write_page(folder, sym, samples=samples, layers=layers, title=title, classes=classes)
-    except Exception as error:
-        raise ReportError(
-            f"the result is stored in {folder}, but {REPORT} could not be written: {error} Try: "
-            f"liegg report {folder}"
-        ) from error
+    write_files(folder, files, keep=beside_a_result)
+    return add_page(folder, sym, samples=samples, layers=layers, title=title, classes=classes)
 
 
 def write_page(
@@ -184,28 +190,34 @@ def write_page(
     return folder / name
 
 
-def write_group_page(folder: str | Path, group: GroupSymmetries, **options: Any) -> Path:
-    """Write the page of a group into a run folder, beside what it holds.
-
-    Args:
-        folder: the run folder.
-        group: its group.
-        options: as for the group's `report`.
+def add_page(
+    folder: str | Path,
+    result: Symmetries | LayerSymmetries | LayerErrors | GroupSymmetries,
+    **options: Any,
+) -> Path:
+    """Write the page of a stored result as `write_page` does.
 
     Raises:
-        ReportError: the page could not be made.
+        ReportError: the page could not be made; the result is stored all the same.
     """
     try:
-        return write_page(Path(folder), group, **options)
+        return write_page(Path(folder), result, **options)
     except Exception as error:
         raise ReportError(
-            f"the result is stored in {folder}, but {GROUP_REPORT} could not be written: {error}"
+            f"the result is stored in {folder}, but its page could not be written: {error} Try: "
+            f"liegg report {folder}"
         ) from error
 
 
-def save_elsewhere(sym: Symmetries, layers: LayerSymmetries | None) -> str:
-    """Store a result in a new temporary folder, since its own place failed; a sentence that says where it is."""
-    files = result_files(sym) | ({} if layers is None else layer_files(layers))
+def save_elsewhere(*results: Any) -> str:
+    """Store results in a new temporary folder, since their own place failed; a sentence that says where they are.
+
+    Args:
+        results: `Symmetries`, its layers and its group, or `LayerErrors`; None for those that were not asked.
+    """
+    files: dict[str, bytes] = {}
+    for result in results:
+        files |= {} if result is None else FILES_OF[type(result)](result)
     try:
         folder = Path(tempfile.mkdtemp(prefix="liegg-"))
         try:

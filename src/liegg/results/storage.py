@@ -14,7 +14,7 @@ from liegg._utils.arguments import checked
 from liegg._utils.errors import RecordError
 from liegg._utils.file_set import (
     MANIFEST,
-    Manifest,
+    everything,
     read_files,
     read_manifest,
     read_regular,
@@ -53,20 +53,17 @@ def save(sym: Symmetries, folder: str | Path) -> Path:
     Raises:
         RecordError: the folder cannot be written to, or holds other things under these names.
     """
-    listed = _listed(folder)
-    return write_files(
-        folder, result_files(sym), keep=() if FILES[0] in listed.files else listed.files
-    )
+    return write_files(folder, result_files(sym), keep=beside_a_result)
+
+
+def beside_a_result(listed: Collection[str]) -> Collection[str]:
+    """What stays beside a new result: nothing of an earlier result, and layers, layer errors or a group that stand alone."""
+    return () if FILES[0] in listed else listed
 
 
 def add_files(folder: str | Path, files: Mapping[str, bytes]) -> Path:
     """Write files into a folder beside what its set holds; return the folder."""
-    return write_files(folder, files, keep=_listed(folder).files)
-
-
-def _listed(folder: str | Path) -> Manifest:
-    """The manifest of a folder; an empty one if it has none."""
-    return (read_manifest(Path(folder)) if Path(folder).is_dir() else None) or Manifest()
+    return write_files(folder, files, keep=everything)
 
 
 def result_files(sym: Symmetries) -> dict[str, bytes]:

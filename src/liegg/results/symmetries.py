@@ -1,5 +1,6 @@
 """The result: one frozen record of what was found, with everything needed to question it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -90,6 +91,7 @@ class Symmetries:
             self.identification.readable.words if self.identification.known else self.account.words
         )
 
+    @checked()
     def vector_fields(self, *, of_output: bool = False) -> tuple[str, ...]:
         """What `words` describes as vector fields, such as `x₁∂₂ − x₂∂₁`; empty if the action has no matrices.
 
@@ -220,14 +222,15 @@ class Symmetries:
             level=self.decision.thresholds.level,
         )
 
+    @checked()
     def about(
         self,
         about: Any = None,
         *,
         model: Any = None,
         data: Any = None,
-        output: Any = None,
-        call: Any = None,
+        output: int | str | Callable[[Any], Any] | None = None,
+        call: Callable[..., Any] | None = None,
     ) -> Answers:
         """Answer for named motions afterwards: from the stored sums, or with the model on samples.
 

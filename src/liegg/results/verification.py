@@ -7,6 +7,7 @@ from typing import Any
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis, Remark, as_remark, remark_from_dict
 from liegg.results.json_values import from_json, json_values
 from liegg.results.tables import table_width, wrapped
@@ -262,6 +263,7 @@ class Verification:
             "remarks": [note.to_dict() for note in self.notes if isinstance(note, Remark)],
         }
 
+    @checked()
     def table(self, *, width: int | None = None) -> str:
         """What `print` shows: how many motions hold, then one sentence for each.
 

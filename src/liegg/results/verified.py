@@ -8,6 +8,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import orthonormal_rows
@@ -35,6 +36,7 @@ ROUNDING_SPREAD = 10.0
 """What rounding does varies along a curve: changes up to this many times the first one may be rounding."""
 
 
+@checked()
 def with_verification(sym: Symmetries, verification: Verification) -> Symmetries:
     """The result with its verification; symmetries that fail under finite transformations are no longer counted.
 

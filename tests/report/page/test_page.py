@@ -13,11 +13,11 @@ import torch
 import liegg
 from cases import normal
 from liegg._utils.diagnoses import Diagnosis
-from liegg._utils.errors import MissingExtraError, ShapeError
+from liegg._utils.errors import ArgumentError, MissingExtraError, ShapeError
 from liegg.actions import Product
 from liegg.discovery.verification.further_curves import others_of
 from liegg.report.page.page import report_html, write_report
-from liegg.report.page.render import embedded
+from liegg.report.page.render import embedded, write_html
 from liegg.results.answers import Answers
 
 EMPTY_TAGS = {"br", "img", "input", "meta"}
@@ -367,3 +367,20 @@ def test_hostile_texts_stay_inside_the_data():
     assert HOSTILE in content.data["motions"]["note"]
     assert not set(content.scripts[0]) & set("<>&\u2028\u2029")
     assert json.loads(embedded({"a": HOSTILE})) == {"a": HOSTILE}
+
+
+def test_only_pages_of_liegg_are_overwritten(rotations, tmp_path):
+    thesis, page, empty = (tmp_path / name for name in ("thesis.tex", "page.html", "empty"))
+    thesis.write_text("mine")
+    empty.touch()
+    link, nowhere = tmp_path / "link.html", tmp_path / "nowhere.html"
+    link.symlink_to(thesis)
+    nowhere.symlink_to(tmp_path / "nothing")
+    text = report_html(rotations)
+    for path in (thesis, link, nowhere):
+        with pytest.raises(ArgumentError):
+            write_html(text, path)
+    assert thesis.read_text() == "mine"
+    assert link.is_symlink()
+    for path in (page, page, empty):
+        assert write_html(text, path).read_text(encoding="utf-8") == text

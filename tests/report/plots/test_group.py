@@ -76,7 +76,7 @@ def test_affine_orbits_turn_about_their_centre():
 
 @pytest.mark.parametrize("point", [torch.zeros(3), torch.full((2,), torch.nan)])
 def test_bad_points_are_refused(point):
-    with pytest.raises(ArgumentError, match="expected 2 finite coordinates"):
+    with pytest.raises(ArgumentError, match="finite"):
         liegg.plot.orbit(SQUARE, point)
 
 

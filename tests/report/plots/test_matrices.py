@@ -75,7 +75,7 @@ def test_none_at_all(nothing, nearly):
 
 def test_an_unknown_basis_is_refused(nearly):
     with pytest.raises(ArgumentError, match="basis='nice': expected 'found' or 'readable'"):
-        getattr(plot.generators, "__wrapped__", plot.generators)(nearly, basis="nice")
+        plot.generators(nearly, basis="nice")
 
 
 def test_long_words_take_two_lines():

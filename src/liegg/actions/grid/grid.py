@@ -19,6 +19,7 @@ from liegg.actions.grid.coordinates import coordinates, paper_coordinates
 from liegg.actions.grid.interpolate import resample
 from liegg.actions.grid.maps import MapAction
 from liegg.actions.grid.stencils import (
+    WIDEST,
     Border,
     Filter,
     Scheme,
@@ -84,9 +85,9 @@ class Grid(MapAction):
 
     def __post_init__(self) -> None:
         name = GRID_NAMES[self.dimension]
-        if not 0.1 <= self.sigma < math.inf:
+        if not 0.1 <= self.sigma <= WIDEST:
             raise ArgumentError(
-                f"sigma={self.sigma}: expected a width of at least 0.1 pixels, for example sigma=1.0."
+                f"sigma={self.sigma}: expected a width of 0.1 to {WIDEST:g} pixels, for example sigma=1.0."
             )
         if self.frame < 0:
             raise ArgumentError(

@@ -25,6 +25,9 @@ BORDERS: tuple[Border, ...] = get_args(Border)
 Filter = Literal["spline", "spectral", "central", "gaussian", "paper"]
 """Derivatives along one axis; `"spline"` is the slope of the cubic spline through the pixels."""
 
+WIDEST = 1000.0
+"""Largest width of a Gaussian in pixels; a wider one would need more memory than an image."""
+
 TRUNCATE = 4.0
 """Standard deviations at which a Gaussian is cut off, which omits 6e-5 of it."""
 
@@ -111,9 +114,9 @@ def smooth(
         raise DtypeError(
             f"images are {given}; smoothing needs a floating point tensor. Pass torch.as_tensor(images).float() / 255."
         )
-    if not isinstance(sigma, int | float) or not sigma >= 0 or math.isinf(sigma):
+    if not isinstance(sigma, int | float) or not 0 <= sigma <= WIDEST:
         raise ArgumentError(
-            f"sigma={sigma!r}: expected a width in pixels, 0 or more, for example sigma=1.5."
+            f"sigma={sigma!r}: expected a width in pixels from 0 to {WIDEST:g}, for example sigma=1.5."
         )
     if dimension not in (1, 2, 3):
         raise ArgumentError(

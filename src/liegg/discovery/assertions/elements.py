@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError
 from liegg._utils.readable import check_readable
 from liegg.actions import Action, Linear
@@ -19,12 +20,15 @@ from liegg.inputs.output_field import Field
 from liegg.results.group_symmetries import GroupSymmetries
 
 
+@checked()
 def default_tolerance(unit: float) -> float:
     """Largest relative change of an exact model whose arithmetic has a rounding unit, with room to spare.
 
     >>> [f"{default_tolerance(2.0**power):.1g}" for power in (-52, -23, -10, -7)]
     ['5e-09', '0.0001', '0.01', '0.03']
     """
+    if not 0 <= unit < 1:
+        raise ArgumentError(f"unit={unit}: expected the spacing of numbers near 1, such as 2**-23.")
     return math.sqrt(unit) / 3
 
 

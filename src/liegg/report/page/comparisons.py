@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from liegg._utils.arguments import checked
-from liegg._utils.atomic_write import write_text
 from liegg._utils.diagnoses import plural
 from liegg.report.numbers import angle, number, power_of_ten, with_interval
 from liegg.report.page.charts import Panel, Series, over_layers
@@ -20,7 +19,7 @@ from liegg.report.page.layers import (
     count_words,
     layer_panels,
 )
-from liegg.report.page.render import rendered
+from liegg.report.page.render import rendered, write_html
 from liegg.results.comparison import Comparison, Measured, PairedDefect, Side
 from liegg.results.comparison_text import compared_cell, largest_head, largest_pair
 from liegg.results.layer_account import in_sentences
@@ -73,7 +72,7 @@ def write_comparison(comparison: Comparison, path: str | Path, *, title: str | N
     Raises:
         MissingExtraError: jinja2 is not installed.
     """
-    return write_text(comparison_html(comparison, title=title), Path(path))
+    return write_html(comparison_html(comparison, title=title), Path(path))
 
 
 @checked()
@@ -93,7 +92,7 @@ def write_layer_comparison(
     Raises:
         MissingExtraError: jinja2 is not installed.
     """
-    return write_text(layer_comparison_html(comparison, title=title), Path(path))
+    return write_html(layer_comparison_html(comparison, title=title), Path(path))
 
 
 def comparison_html(comparison: Comparison, *, title: str | None = None) -> str:

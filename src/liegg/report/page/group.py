@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from liegg._utils.arguments import checked
-from liegg._utils.atomic_write import write_text
+from liegg._utils.one_at_a_time import one_at_a_time
 from liegg.algebra.finite.group import FiniteGroup
 from liegg.algebra.finite.whole_name import TRIVIAL
 from liegg.report.page.group_stage import stage
-from liegg.report.page.render import rendered
+from liegg.report.page.render import rendered, write_html
 from liegg.report.plots.group import element_colours, flat_orbit, is_light
 from liegg.results.group_symmetries import UNDECIDED, GroupElement, GroupSymmetries
 from liegg.results.group_text import columns
@@ -67,6 +67,7 @@ GROUP_GLOSSARY = (
 
 
 @checked()
+@one_at_a_time
 def write_group(
     found: GroupSymmetries,
     path: str | Path,
@@ -94,7 +95,7 @@ def write_group(
         ArgumentError: samples of another shape than those that were analysed.
     """
     text = group_html(found, samples=samples, model=model, classes=classes, title=title)
-    return write_text(text, Path(path))
+    return write_html(text, Path(path))
 
 
 def group_html(
@@ -110,7 +111,7 @@ def group_html(
     tried = [one for one in found.rejected if one.words][:8]
     shown = list({one.words: one for one in reversed([*elements, *tried])}.values())[::-1]
     scene = None
-    if samples is not None and len(samples) and shown:
+    if samples is not None and shown:
         scene = stage(found, shown, samples, model, classes=classes)
     values = {
         "title": f"Finite symmetries of {found.model}" if title is None else title,

@@ -58,7 +58,9 @@ def stage(
     expected = found.settings.get("sample")
     if action.structure is not None:
         model, samples, action = as_rows(model, samples, action)
-    elif expected is not None and list(samples.shape[1:]) != list(expected):
+    else:
+        samples = first_samples(as_batches(samples), PAGE_SAMPLES)
+    if action.structure is None and expected is not None and [*samples.shape[1:]] != [*expected]:
         raise ArgumentError(
             f"samples have shape {tuple(samples.shape)}; expected [b, {', '.join(map(str, expected))}], as the samples "
             "that were analysed."

@@ -4,10 +4,9 @@ import math
 from pathlib import Path
 
 from liegg._utils.arguments import checked
-from liegg._utils.atomic_write import write_text
 from liegg._utils.text import percentage
 from liegg.report.page.charts import Panel, Series, over_layers
-from liegg.report.page.render import rendered
+from liegg.report.page.render import rendered, write_html
 from liegg.results.layer_errors import LayerError, LayerErrors
 from liegg.results.layer_errors_text import cause_cell, share_cell
 
@@ -83,7 +82,7 @@ def write_layer_errors(result: LayerErrors, path: str | Path, *, title: str | No
     Raises:
         MissingExtraError: jinja2 is not installed.
     """
-    return write_text(layer_errors_html(result, title=title), Path(path))
+    return write_html(layer_errors_html(result, title=title), Path(path))
 
 
 def layer_errors_html(result: LayerErrors, *, title: str | None = None) -> str:

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from liegg._utils.arguments import checked
-from liegg._utils.atomic_write import write_text
 from liegg.report.numbers import number, with_interval
 from liegg.report.page.charts import Panel, Series, over_layers
-from liegg.report.page.render import rendered
+from liegg.report.page.render import rendered, write_html
 from liegg.results.layer_account import in_sentences
 from liegg.results.layers import LayerDirection, LayerResult, LayerSymmetries, smallest_defect
 from liegg.results.layers_text import output_cell
@@ -71,7 +70,7 @@ def write_layers(
         MissingExtraError: jinja2 is not installed.
         ArgumentError: something that is not a generator of the action.
     """
-    return write_text(layers_html(layers, about=about, title=title), Path(path))
+    return write_html(layers_html(layers, about=about, title=title), Path(path))
 
 
 def layers_html(layers: LayerSymmetries, *, about: Any = None, title: str | None = None) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 from torch import Tensor
 
 from liegg._utils.arguments import checked
-from liegg._utils.atomic_write import write_text
 from liegg.report.motions import checked_samples
 from liegg.report.numbers import angle, number, with_interval
 from liegg.report.page import charts
@@ -17,7 +16,7 @@ from liegg.report.page.answers import answers_of
 from liegg.report.page.generators import bases, trivial_directions
 from liegg.report.page.glossary import FIRST_TERMS, GLOSSARY_TERMS
 from liegg.report.page.named_motions import checked_classes, named_motions
-from liegg.report.page.render import rendered
+from liegg.report.page.render import rendered, write_html
 from liegg.report.page.snippet import snippet_of
 from liegg.report.page.stage import motions_of, stage_of
 from liegg.results.json_values import from_json, json_values
@@ -70,7 +69,7 @@ def write_report(
     page = report_html(
         sym, samples=samples, layers=layers, title=title, snippet=snippet, classes=classes
     )
-    return write_text(page, Path(path))
+    return write_html(page, Path(path))
 
 
 def report_html(

@@ -1,15 +1,25 @@
 """Fill in the templates of pages."""
 
 import json
+from pathlib import Path
 from typing import Any
 
-from liegg._utils.errors import MissingExtraError
+from liegg._utils.atomic_write import write_text
+from liegg._utils.errors import ArgumentError, MissingExtraError
 from liegg._utils.text import without_controls
 from liegg._utils.version import __version__
 
 SCRIPT_ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 """What could end a script element or begin another; `json` escapes U+2028 and U+2029 itself."""
 
+
+PAGE_MARK = (
+    b"""content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"""
+)
+"""In the head of every page: the page may not connect to anything."""
+
+HEAD = 1000
+"""Bytes of a page that hold the mark."""
 
 PAGE_STYLES, PAGE_SCRIPTS = ("report.css", "answers.css"), ("answers.js", "report.js")
 """Files of a page, in their order."""
@@ -66,3 +76,32 @@ def embedded(value: Any) -> str:
     '{"a":"\\u003c/script\\u003e"}'
     """
     return json.dumps(value, allow_nan=False, separators=(",", ":")).translate(SCRIPT_ESCAPES)
+
+
+def write_html(text: str, path: str | Path) -> Path:
+    """Write a page; only an earlier page of liegg, or an empty file, is overwritten.
+
+    Raises:
+        ArgumentError: the path is taken by something else, or cannot be written.
+    """
+    path = Path(path)
+    if path.is_symlink() and not path.exists():
+        raise ArgumentError(f"{path} is a link to nowhere; expected a file to write.")
+    if path.is_file() and not is_replaceable(path):
+        raise ArgumentError(
+            f"{path} exists and is not a page of liegg: it is not overwritten. Choose another name, "
+            "or move that file away."
+        )
+    return write_text(text, path)
+
+
+def is_replaceable(path: Path) -> bool:
+    """Whether a file is empty or a page of liegg."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        raise ArgumentError(
+            f"{path} cannot be read: {error.strerror or error}. Choose another name."
+        ) from error
+    return not head or PAGE_MARK in head

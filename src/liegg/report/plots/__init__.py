@@ -3,6 +3,7 @@
 No function changes matplotlib's style or opens a window; `save_figure` writes PNG, SVG and PDF.
 """
 
+from liegg._utils.arguments import check_functions
 from liegg.report.plots.comparison import comparison, controls
 from liegg.report.plots.curves import verification
 from liegg.report.plots.directions import bias, defects, overview, spectrum
@@ -10,7 +11,15 @@ from liegg.report.plots.film_strip import motion
 from liegg.report.plots.group import multiplication_table, orbit
 from liegg.report.plots.layers import layer_errors, layers
 from liegg.report.plots.matrices import field, generators
-from liegg.report.plots.style import FOUND, MUTED, OTHER, THIRD, figure, save_figure
+from liegg.report.plots.style import (
+    FOUND,
+    MUTED,
+    OTHER,
+    THIRD,
+    figure,
+    matplotlib_types,
+    save_figure,
+)
 
 __all__ = [
     "FOUND",
@@ -34,3 +43,5 @@ __all__ = [
     "spectrum",
     "verification",
 ]
+
+check_functions(globals(), __all__, matplotlib_types)

@@ -1,8 +1,9 @@
 """What all figures share: colours, an empty figure, plain axes, logarithmic axes, files."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jaxtyping import Float
 from torch import Tensor
@@ -26,14 +27,23 @@ METADATA = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
 """Formats, with the metadata that would change from one run to the next."""
 
 
-def figure(width: float | int = 7.0, height: float | int = 4.0) -> "Figure":
-    """Make an empty figure of a size in inches, without a window or global state."""
+def matplotlib_types() -> dict[str, Any]:
+    """The classes of matplotlib that annotations mention."""
     try:
-        from matplotlib.figure import Figure
+        from matplotlib.axes import Axes
+        from matplotlib.figure import Figure, SubFigure
     except ModuleNotFoundError as error:
         raise MissingExtraError(
             "figures need matplotlib. Type: pip install 'liegg[plot]'"
         ) from error
+    return {"Axes": Axes, "Figure": Figure, "SubFigure": SubFigure}
+
+
+def figure(width: float = 7.0, height: float = 4.0) -> "Figure":
+    """Make an empty figure of a size in inches, without a window or global state."""
+    if not (0 < width < math.inf and 0 < height < math.inf):
+        raise ArgumentError(f"a figure of {width} × {height} inches; expected positive numbers.")
+    Figure = matplotlib_types()["Figure"]
     return Figure(figsize=(width, height), layout="constrained", dpi=150)
 
 
@@ -119,7 +129,10 @@ def write_centred(ax: "Axes", text: str) -> None:
 
 
 def save_figure(
-    fig: "Figure | SubFigure | Axes", path: str | Path, *, formats: Sequence[str] = ("png", "svg")
+    fig: "Figure | SubFigure | Axes",
+    path: str | Path,
+    *,
+    formats: str | Sequence[str] = ("png", "svg"),
 ) -> list[Path]:
     """Write a figure in several formats.
 
