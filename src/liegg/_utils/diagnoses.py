@@ -151,6 +151,12 @@ class Diagnosis(Enum):
         "the label was learned by two networks on halves of the samples; along these directions they differ by {percent} % of what an "
         "average motion changes, and a difference that both share is not seen",
     )
+    DATA_LEFT_BY_MOTIONS = (
+        Kind.WARNING,
+        "all samples lie in a subspace, for example since a column is constant or repeats another. {count:candidate} "
+        "{count:?does|do} not move samples or {count:?moves|move} them out of it, where nothing has a label; "
+        "{count:?it is|they are} left out",
+    )
     DATA_OFF_CENTRE = (
         Kind.WARNING,
         "the mean of the data is {ratio:.2g} times its spread away from 0, and rotations about a far point can hardly be "

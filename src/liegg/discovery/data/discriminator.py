@@ -111,18 +111,35 @@ def keeping_the_reference(action: Action, x: Float[Tensor, "b ..."], *, seed: in
     fields = action.fields(mean + size * noise).flatten(2)
     outward = torch.einsum("bgm,bm->bg", fields, noise.flatten(1))
     outward = outward - outward.mean(0)
-    moments = torch.einsum("bgm,bhm->gh", fields, fields)
-    sizes, axes = symmetric_eigen(moments)
-    moving = sizes > MOVES * sizes[-1]
-    whiten = axes[:, moving] / sizes[moving].sqrt()
-    shares, places = symmetric_eigen(whiten.mT @ (outward.mT @ outward) @ whiten)
     # The mean of the data is known to its sampling error only.
-    kept = places[:, shares <= max(OUTWARD, MEAN_ERRORS / math.sqrt(len(x))) ** 2]
-    if not kept.shape[1]:
+    largest = max(OUTWARD, MEAN_ERRORS / math.sqrt(len(x)))
+    kept = keeping(action, fields, outward, largest=largest)
+    if kept is None:
         raise ArgumentError(
             "no candidate leaves the Gaussian unchanged from which the discriminator tells the data: it sees rotations about the mean "
             "only. Use question='density'."
         )
+    return kept
+
+
+def keeping(
+    action: Action, fields: Float[Tensor, "b g m"], away: Float[Tensor, "n g"], *, largest: float
+) -> Action | None:
+    """The candidates of whose motion hardly anything is of a kind that is not wanted; None if there are none.
+
+    Args:
+        action: the candidate generators.
+        fields: how they move samples.
+        away: the part that is not wanted, in the same units.
+        largest: its root mean square, as a share of the motion.
+    """
+    sizes, axes = symmetric_eigen(torch.einsum("bgm,bhm->gh", fields, fields))
+    moving = sizes > MOVES * sizes[-1]
+    whiten = axes[:, moving] / sizes[moving].sqrt()
+    shares, places = symmetric_eigen(whiten.mT @ (away.mT @ away) @ whiten)
+    kept = places[:, shares <= largest**2]
+    if not kept.shape[1]:
+        return None
     return action if kept.shape[1] == action.size else action.restrict((whiten @ kept).mT)
 
 
