@@ -146,9 +146,9 @@ class Diagnosis(Enum):
         "the samples are {percent} % of the data's size away from the surface that was fitted: the directions and the name are no more "
         "accurate than that",
     )
-    DATA_LABEL_NETWORKS = (
+    DATA_LEVEL_NETWORKS = (
         Kind.WARNING,
-        "the label was learned by two networks on halves of the samples; along these directions they differ by {percent} % of what an "
+        "{subject} was learned by two networks on halves of the samples; along these directions they differ by {percent} % of what an "
         "average motion changes, and a difference that both share is not seen",
     )
     DATA_LEFT_BY_MOTIONS = (

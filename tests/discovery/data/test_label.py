@@ -21,7 +21,7 @@ def test_the_rule_has_rotations_that_the_data_has_not() -> None:
     assert sym.settings["question"] == "label"
     assert sym.settings["accuracy"] > 0.98
     assert "label given the data" in str(sym.sentence)
-    assert Diagnosis.DATA_LABEL_NETWORKS in [one.diagnosis for one in sym.decision.warnings]
+    assert Diagnosis.DATA_LEVEL_NETWORKS in [one.diagnosis for one in sym.decision.warnings]
     data = liegg.discover_data(x, liegg.Linear(2))
     assert data.nullity == 0
     model = liegg.discover(lambda y: y.square().sum(1), x, liegg.Linear(2))

@@ -95,12 +95,13 @@ def level_function(
             has_effects=True,
             error=networks.difference,
         )
-    network, accuracy = train_discriminator(x, seed=seed)
+    discriminators = train_discriminator(x, seed=seed)
     return LevelFunction(
-        function=network,
+        function=discriminators,
         subject="the discriminator of the data",
         action=keeping_the_reference(action, x, seed=seed),
-        facts={"told_apart": accuracy},
+        facts={"told_apart": discriminators.accuracy},
+        error=discriminators.difference,
     )
 
 
@@ -168,7 +169,10 @@ def _with_error(sym: Symmetries, error: Symmetries) -> Symmetries:
     percent = percent_digits(math.sqrt(largest))
     decision = replace(
         sym.decision,
-        warnings=(*sym.decision.warnings, Diagnosis.DATA_LABEL_NETWORKS(percent=percent)),
+        warnings=(
+            *sym.decision.warnings,
+            Diagnosis.DATA_LEVEL_NETWORKS(subject=sym.model, percent=percent),
+        ),
     )
     hidden = int((solution.values < HIDING * squares).sum())
     if not sym.nullity and hidden and not decision.undecided:
