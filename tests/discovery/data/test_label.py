@@ -97,6 +97,9 @@ def test_mixed_units_are_refused() -> None:
     x = data_set("cube", 2000) * torch.tensor([1.0, 1.0, 8.0])
     with pytest.raises(ArgumentError, match="factor of 8"):
         _found(x, x[:, :2].norm(dim=1) < 0.4)
+    turned = x @ torch.linalg.qr(data_set("gaussian", 3)).Q
+    with pytest.raises(ArgumentError, match="principal axes"):
+        _found(turned, x[:, :2].norm(dim=1) < 0.4)
     shell = data_set("shell", 2000)
     sphere = shell / shell.norm(dim=1, keepdim=True) * torch.tensor([1.0, 1.0, 1e6])
     with pytest.raises(ArgumentError, match="question='support'"):

@@ -139,18 +139,25 @@ def discover_level(
 
 
 def _check_units(sym: Symmetries, question: str) -> None:
-    """Raise `ArgumentError` if units alone could make a symmetry.
+    """Raise `ArgumentError` if units, or axes of different lengths, alone could make a symmetry.
 
     What moves a number that is larger by a factor r has a defect that is smaller by r².
     """
+    of_columns = (
+        "numbers of a sample",
+        "Divide each by its size: data / data.square().mean(0).sqrt()",
+    )
+    of_axes = "principal axes of the data", "Subtract its mean, or make the axes equally long"
+    kinds = {Diagnosis.MIXED_UNITS: of_columns, Diagnosis.MIXED_SIZES: of_axes}
     for warning in sym.decision.warnings:
-        if warning.diagnosis is not Diagnosis.MIXED_UNITS:
+        if warning.diagnosis not in kinds:
             continue
+        what, remedy = kinds[warning.diagnosis]
         ratio = float(warning.values["ratio"])
         if ratio**2 * sym.decision.thresholds.threshold > UNIT_MARGIN:
             raise ArgumentError(
-                f"the sizes of the numbers of a sample differ by a factor of {ratio:.0f}, so that question={question!r} "
-                "cannot compare their motions. Divide each by its size, for example data / data.square().mean(0).sqrt()."
+                f"the sizes of the {what} differ by a factor of {ratio:.0f}, so that question={question!r} cannot compare motions: those "
+                f"along the longer ones look like symmetries. {remedy}."
             )
 
 
