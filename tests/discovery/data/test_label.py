@@ -77,7 +77,7 @@ def test_motions_out_of_the_subspace_of_the_data_are_left_out(column: str) -> No
     kinds = [one.diagnosis for one in sym.decision.warnings]
     assert Diagnosis.DATA_LEFT_BY_MOTIONS in kinds
     # Samples that are moved along the symmetry stay where samples are.
-    moved = sym.action.matrices(sym.coefficients)[0] @ torch.cat([x, last], 1).mT
+    moved = sym.generators[0] @ torch.cat([x, last], 1).mT
     beside = moved[2] if column == "constant" else moved[2] - moved[0]
     assert float(beside.abs().max()) < 1e-6 * float(moved.abs().max())
 
