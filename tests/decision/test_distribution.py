@@ -6,6 +6,9 @@ import torch
 import liegg
 from known_data import data_set
 from liegg.decision.distribution import (
+    COUNT_LEVEL,
+    MeanProblem,
+    MeanSolution,
     noise_of,
     pose_means,
     quadratic_test,
@@ -81,3 +84,31 @@ def test_copies_do_not_sharpen_anything() -> None:
         tests.append(problem)
     assert tests[1].dispersion > 4
     assert tests[1].samples < 2 * 400
+
+
+def test_a_change_along_one_of_several_directions_is_seen_as_often_as_stated() -> None:
+    action = liegg.Linear(2)
+    displacement = action.displacement(torch.eye(2, dtype=torch.float64), 1)
+    functions, directions, found = 12, 4, 3
+    unit = torch.eye(functions * directions, dtype=torch.float64)
+    axes = torch.eye(functions, dtype=torch.float64)[:, :directions]
+
+    def solved(sizes: list[float], seed: int) -> MeanSolution:
+        generator = torch.Generator().manual_seed(seed)
+        noise = torch.randn(functions, directions, generator=generator, dtype=torch.float64)
+        problem = MeanProblem(
+            mean=axes * torch.tensor(sizes, dtype=torch.float64) + noise / 1000**0.5,
+            covariance=unit.reshape(functions, directions, functions, directions),
+            whiten=torch.eye(directions, dtype=torch.float64),
+            samples=1000.0,
+            covered=10**9,
+            dispersion=1.0,
+        )
+        return solve_distribution(problem, displacement, tolerance=1e-12, level=0.95, reference=1.0)
+
+    still = solved([0, 0, 0, 3.0], 0)
+    assert still.found == found
+    assert still.deciding is not None
+    size = still.deciding.seen(COUNT_LEVEL, 0.95) ** 0.5
+    seen = sum(solved([size, 0, 0, 3.0], 1 + seed).found < found for seed in range(100))
+    assert seen >= 88  # 95, less three standard errors

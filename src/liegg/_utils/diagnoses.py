@@ -146,10 +146,16 @@ class Diagnosis(Enum):
         "the samples are {percent} % of the data's size away from the surface that was fitted: the directions and the name are no more "
         "accurate than that",
     )
-    DATA_LABEL_NETWORKS = (
+    DATA_LEVEL_NETWORKS = (
         Kind.WARNING,
-        "the label was learned by two networks on halves of the samples; along these directions they differ by {percent} % of what an "
+        "{subject} was learned by two networks on halves of the samples; along these directions they differ by {percent} % of what an "
         "average motion changes, and a difference that both share is not seen",
+    )
+    DATA_LEFT_BY_MOTIONS = (
+        Kind.WARNING,
+        "all samples lie in a subspace, for example since a column is constant or repeats another. {count:candidate} "
+        "{count:?does|do} not move samples or {count:?moves|move} them out of it, where nothing has a label; "
+        "{count:?it is|they are} left out",
     )
     DATA_OFF_CENTRE = (
         Kind.WARNING,

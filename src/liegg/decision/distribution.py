@@ -244,7 +244,7 @@ class MeanSolution:
         found: number of directions along which the means vanish within noise.
         span: test of all of these together; None if there is none.
         following: test of one more; None if no direction is left.
-        angle: angle in radians by which a direction that was found may be off.
+        axes: `[r, r]`, the directions as columns, in the coordinates of the means.
         statistics: for tests of other directions.
     """
 
@@ -254,8 +254,13 @@ class MeanSolution:
     found: int
     span: QuadraticTest | None
     following: QuadraticTest | None
-    angle: float
+    axes: Float[Tensor, "r r"]
     statistics: MeanStatistics
+
+    @property
+    def deciding(self) -> QuadraticTest | None:
+        """The test in which a change along one of the directions found, or along the nearest, must show; None without directions."""
+        return self.span or self.following
 
 
 def solve_distribution(
@@ -313,7 +318,7 @@ def solve_distribution(
         found=found,
         span=span,
         following=following,
-        angle=_angle(problem, axes, found),
+        axes=axes,
         statistics=MeanStatistics(
             squares=problem.mean.mT @ problem.mean,
             noise=problem.noise,
@@ -323,13 +328,19 @@ def solve_distribution(
     )
 
 
-def _angle(problem: MeanProblem, axes: Float[Tensor, "r r"], found: int) -> float:
-    """Angle by which a found direction may be off: the root mean square of its noise towards the others, to first order."""
-    rest = axes[:, found:]
-    if not found or not rest.shape[1]:
+def direction_error(problem: MeanProblem, axes: Float[Tensor, "r r"], count: int) -> float:
+    """Angle by which one of the first directions may be off: the root mean square of its noise towards the others, to first order.
+
+    Args:
+        problem: the means.
+        axes: the directions as columns, in ascending order of defect.
+        count: how many of them are asked about.
+    """
+    rest = axes[:, count:]
+    if not count or not rest.shape[1]:
         return 0.0
     inverse = torch.linalg.pinv(problem.mean @ rest)
-    noise = noise_of(problem, axes[:, :found])
+    noise = noise_of(problem, axes[:, :count])
     turned = torch.einsum("ak,kilj,bl->aibj", inverse, noise, inverse)
     each = torch.einsum("aiai->i", turned)
     return float(each.max().sqrt())

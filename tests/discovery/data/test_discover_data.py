@@ -260,3 +260,13 @@ def test_readable_motions_stay_within_the_error_of_the_span() -> None:
         readable = torch.stack([one.coefficients for one in sym.account.readable])
         angles = liegg.algebra.principal_angles(readable, sym.coefficients)
         assert float(angles.max()) <= 1.5 * sym.decision.uncertainty
+
+
+def test_small_batches_are_the_same_data() -> None:
+    """Scales and checks take samples of many batches if the first one is small."""
+    x = data_set("half shell", 600)
+    whole = liegg.discover_data(x, liegg.Linear(3), functions=24)
+    for size in (1, 50):
+        parts = liegg.discover_data([*x.split(size)], liegg.Linear(3), functions=24)
+        torch.testing.assert_close(parts.defects, whole.defects)
+        assert parts.decision.undecided == whole.decision.undecided

@@ -5,6 +5,7 @@ import torch
 
 import liegg
 from known_data import data_set
+from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg.discovery.data.discriminator import keeping_the_reference
 
@@ -68,3 +69,14 @@ def test_held_out_samples_refute_what_was_learned() -> None:
     other = torch.cat([x[:800, :1].abs(), x[:800, 1:]], 1)
     with pytest.raises(ArgumentError, match="held-out samples that are moved"):
         liegg.discover_data(x, liegg.Linear(2), question="discriminator", held_out=other)
+
+
+def test_a_symmetry_that_was_not_learned_is_not_denied() -> None:
+    """In eight dimensions the network hardly learns that a density depends on the radius alone."""
+    generator = torch.Generator().manual_seed(0)
+    radius = 0.5 + torch.rand(3000, 1, generator=generator, dtype=torch.float64)
+    x = radius * torch.randn(3000, 8, generator=generator, dtype=torch.float64)
+    sym = liegg.discover_data(x, liegg.Linear(8), question="discriminator")
+    assert sym.nullity == 0
+    assert sym.decision.undecided
+    assert sym.decision.sentence.diagnosis is Diagnosis.UNDECIDED

@@ -1,5 +1,7 @@
 """Verdicts about data sets: what is said beside a model, and when nothing can be."""
 
+import torch
+
 import liegg
 from known_data import data_set
 from liegg._utils.diagnoses import Diagnosis
@@ -51,3 +53,15 @@ def test_affine_maps_about_a_far_point_are_undecided() -> None:
         assert sym.decision.undecided
         kinds = [one.diagnosis for one in sym.decision.warnings]
         assert Diagnosis.DATA_OFF_CENTRE in kinds
+
+
+def test_the_error_of_a_near_symmetry_is_known() -> None:
+    """Chance does not explain what moves these samples, but the direction is as uncertain as that of a symmetry."""
+    generator = torch.Generator().manual_seed(0)
+    signs = torch.rand(40_000, 2, generator=generator, dtype=torch.float64) < 0.5
+    noise = torch.randn(40_000, 2, generator=generator, dtype=torch.float64)
+    x = 0.8 * noise + 0.6 * (2.0 * signs - 1)
+    sym = liegg.discover_data(x, liegg.Linear(2), functions=64)
+    assert sym.decision.sentence.diagnosis is Diagnosis.DATA_NEAR_SYMMETRIES
+    assert sym.name == "so(2)"
+    assert float(sym.angles(liegg.so(2)).max()) < sym.decision.uncertainty < 0.05

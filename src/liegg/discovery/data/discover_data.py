@@ -362,7 +362,14 @@ def _with_labels(
 
 
 def _some(batches: Batches) -> Float[Tensor, "b ..."]:
-    """Some samples: evenly spaced ones, or the first batch."""
+    """Some samples: evenly spaced ones, or the first if samples cannot be indexed."""
     with closing(iter(batches)) as iterator:
         first = next(iterator)
-    return batches.some(SCALE_SAMPLES, first) if len(first) < SCALE_SAMPLES else first
+        some = batches.some(SCALE_SAMPLES, first) if len(first) < SCALE_SAMPLES else first
+        if len(some) > len(first) or len(first) >= SCALE_SAMPLES:
+            return some
+        parts, count = [first], len(first)
+        while count < SCALE_SAMPLES and (following := next(iterator, None)) is not None:
+            parts.append(following)
+            count += len(following)
+    return torch.cat(parts)

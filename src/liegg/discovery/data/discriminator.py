@@ -1,6 +1,7 @@
 """The paper's way to a data set: a discriminator against a reference, then the symmetries of the discriminator."""
 
 import math
+from collections.abc import Callable
 
 import torch
 from jaxtyping import Float
@@ -29,18 +30,76 @@ CHANCE_ACCURACY = 0.52
 """Held-out accuracy below which the discriminator has learned nothing; chance is 0.5."""
 
 
-def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Module, float]:
-    """A network that tells samples from an isotropic Gaussian of their mean and size.
+class Discriminators(nn.Module):
+    """Mean logit of two networks that were trained on halves of the samples.
 
-    Its logit is the logarithm of the ratio of the two densities. A motion that keeps the Gaussian is a symmetry of the logit if and
+    Attributes:
+        accuracy: share of held-out samples, and of as many of the reference, for which they are right.
+    """
+
+    def __init__(self, x: Float[Tensor, "b m"], *, seed: int) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(seed)
+        mean, size = x.mean(0), float((x - x.mean(0)).square().mean().sqrt())
+
+        def reference(count: int) -> Tensor:
+            noise = torch.randn(count, x.shape[1], generator=generator, dtype=torch.float64)
+            return mean + size * noise
+
+        halves = torch.randperm(len(x), generator=generator).tensor_split(2)
+        self.networks = nn.ModuleList()
+        for place, half in enumerate(halves):
+            with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+                torch.manual_seed(seed + place)
+                network = _Discriminator(mean, size)
+                _train(network, x[half], reference, generator=generator)
+            self.networks.append(network)
+        right = []
+        for network, half in zip(self.networks, reversed(halves), strict=True):
+            right.append((network(x[half]) > 0).double().mean())
+            right.append((network(reference(len(half))) <= 0).double().mean())
+        self.accuracy = float(torch.stack(right).mean())
+
+    def forward(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, " b"]:
+        """Logit of each sample."""
+        return (self.networks[0](x) + self.networks[1](x)) / 2
+
+    def difference(self, x: Float[Tensor, "b ..."]) -> Float[Tensor, " b"]:
+        """Half the difference of the two networks, which is the error of their mean if they err independently."""
+        return (self.networks[0](x) - self.networks[1](x)) / 2
+
+
+def _train(
+    network: nn.Module,
+    x: Float[Tensor, "b m"],
+    reference: Callable[[int], Tensor],
+    *,
+    generator: torch.Generator,
+) -> None:
+    """Teach a network to tell these samples from the reference."""
+    optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, TRAINING_STEPS)
+    targets = torch.cat([torch.ones(TRAINING_BATCH), torch.zeros(TRAINING_BATCH)]).double()
+    for _ in range(TRAINING_STEPS):
+        chosen = torch.randint(len(x), (TRAINING_BATCH,), generator=generator)
+        logits = network(torch.cat([x[chosen], reference(TRAINING_BATCH)]))
+        loss = nn.functional.binary_cross_entropy_with_logits(logits, targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    network.eval().requires_grad_(False)
+
+
+def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> Discriminators:
+    """Networks that tell samples from an isotropic Gaussian of their mean and size.
+
+    Their logit is the logarithm of the ratio of the two densities. A motion that keeps the Gaussian is a symmetry of the logit if and
     only if it is one of the data; a motion that changes the Gaussian is not seen.
 
     Args:
         x: the samples.
-        seed: of the network, of its training and of the reference.
-
-    Returns:
-        The network, and the share of held-out samples for which it is right.
+        seed: of the halves, the networks, their training and the reference.
 
     Raises:
         ArgumentError: the samples have too many numbers, or cannot be told from the reference.
@@ -49,41 +108,13 @@ def train_discriminator(x: Float[Tensor, "b ..."], *, seed: int) -> tuple[nn.Mod
         raise ArgumentError(
             f"samples have {x[0].numel()} numbers; the discriminator takes at most {MOST_DISCRIMINATED}. Use question='density'."
         )
-    generator = torch.Generator().manual_seed(seed)
-    flat = x.flatten(1).double()
-    mean, size = flat.mean(0), float((flat - flat.mean(0)).square().mean().sqrt())
-    order = torch.randperm(len(flat), generator=generator)
-    fitted, judged = flat[order[len(flat) // 5 :]], flat[order[: len(flat) // 5]]
-
-    def reference(count: int) -> Tensor:
-        noise = torch.randn(count, flat.shape[1], generator=generator, dtype=torch.float64)
-        return mean + size * noise
-
-    with torch.enable_grad(), torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        network = _Discriminator(mean, size)
-        optimizer = torch.optim.Adam(network.parameters(), lr=LEARNING_RATE)
-        schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, TRAINING_STEPS)
-        targets = torch.cat([torch.ones(TRAINING_BATCH), torch.zeros(TRAINING_BATCH)]).double()
-        for _ in range(TRAINING_STEPS):
-            chosen = torch.randint(len(fitted), (TRAINING_BATCH,), generator=generator)
-            logits = network(torch.cat([fitted[chosen], reference(TRAINING_BATCH)]))
-            loss = nn.functional.binary_cross_entropy_with_logits(logits, targets)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-    network.eval().requires_grad_(False)
-    right = (network(judged) > 0).double().mean() + (
-        network(reference(len(judged))) <= 0
-    ).double().mean()
-    accuracy = float(right) / 2
-    if accuracy < CHANCE_ACCURACY:
+    networks = Discriminators(x.flatten(1).double(), seed=seed)
+    if networks.accuracy < CHANCE_ACCURACY:
         raise ArgumentError(
-            f"the discriminator tells {100 * accuracy:.0f} % of held-out samples from a Gaussian, hardly more than chance: its symmetries "
-            "would be those of an untrained network. Use question='density'."
+            f"the discriminator tells {100 * networks.accuracy:.0f} % of held-out samples from a Gaussian, hardly more than chance: its "
+            "symmetries would be those of an untrained network. Use question='density'."
         )
-    return network, accuracy
+    return networks
 
 
 def keeping_the_reference(action: Action, x: Float[Tensor, "b ..."], *, seed: int) -> Action:
@@ -111,18 +142,35 @@ def keeping_the_reference(action: Action, x: Float[Tensor, "b ..."], *, seed: in
     fields = action.fields(mean + size * noise).flatten(2)
     outward = torch.einsum("bgm,bm->bg", fields, noise.flatten(1))
     outward = outward - outward.mean(0)
-    moments = torch.einsum("bgm,bhm->gh", fields, fields)
-    sizes, axes = symmetric_eigen(moments)
-    moving = sizes > MOVES * sizes[-1]
-    whiten = axes[:, moving] / sizes[moving].sqrt()
-    shares, places = symmetric_eigen(whiten.mT @ (outward.mT @ outward) @ whiten)
     # The mean of the data is known to its sampling error only.
-    kept = places[:, shares <= max(OUTWARD, MEAN_ERRORS / math.sqrt(len(x))) ** 2]
-    if not kept.shape[1]:
+    largest = max(OUTWARD, MEAN_ERRORS / math.sqrt(len(x)))
+    kept = keeping(action, fields, outward, largest=largest)
+    if kept is None:
         raise ArgumentError(
             "every candidate changes the Gaussian that the discriminator compares the data with: only rotations about the mean "
             "would leave it unchanged. Use question='density'."
         )
+    return kept
+
+
+def keeping(
+    action: Action, fields: Float[Tensor, "b g m"], away: Float[Tensor, "n g"], *, largest: float
+) -> Action | None:
+    """The candidates of whose motion hardly anything is of a kind that is not wanted; None if there are none.
+
+    Args:
+        action: the candidate generators.
+        fields: how they move samples.
+        away: the part that is not wanted, in the same units.
+        largest: its root mean square, as a share of the motion.
+    """
+    sizes, axes = symmetric_eigen(torch.einsum("bgm,bhm->gh", fields, fields))
+    moving = sizes > MOVES * sizes[-1]
+    whiten = axes[:, moving] / sizes[moving].sqrt()
+    shares, places = symmetric_eigen(whiten.mT @ (away.mT @ away) @ whiten)
+    kept = places[:, shares <= largest**2]
+    if not kept.shape[1]:
+        return None
     return action if kept.shape[1] == action.size else action.restrict((whiten @ kept).mT)
 
 

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from liegg._utils.errors import ArgumentError
 from liegg._utils.linalg import symmetric_eigen
+from liegg.actions import Action, MatrixAction
 from liegg.discovery.data.classes import Classes
 from liegg.discovery.data.discriminator import (
     HIDDEN_WIDTH,
@@ -15,7 +16,9 @@ from liegg.discovery.data.discriminator import (
     MOST_DISCRIMINATED,
     TRAINING_BATCH,
     TRAINING_STEPS,
+    keeping,
 )
+from liegg.polarization.test_functions import SHORTEST_AXIS
 
 MOST_QUADRATIC = 20
 """Numbers of a sample up to which the networks see their products too: a mass is a small difference of squares."""
@@ -25,6 +28,9 @@ REPEATED = 1e-10
 
 WEIGHT_DECAY = 1e-3
 """Of AdamW, so that hard labels do not make the networks ever steeper."""
+
+SOME_SAMPLES = 2000
+"""Samples on which it is seen where candidates lead."""
 
 CHANCE_ERRORS = 4.0
 """Standard errors by which held-out accuracy must exceed the share of the largest class."""
@@ -101,13 +107,14 @@ class _Network(nn.Module):
     """A perceptron on samples and their products, in coordinates in which these are uncorrelated."""
 
     mean: Tensor
+    size: Tensor
     centre: Tensor
     whiten: Tensor
 
     def __init__(self, x: Float[Tensor, "b m"], classes: int) -> None:
         super().__init__()
         self.register_buffer("mean", x.mean(0))
-        self.size = max(float((x - self.mean).square().mean().sqrt()), torch.finfo(x.dtype).tiny)
+        self.register_buffer("size", _column_sizes(x))
         inputs = self._inputs(x)
         self.register_buffer("centre", inputs.mean(0))
         apart = inputs - self.centre
@@ -133,6 +140,45 @@ class _Network(nn.Module):
     def forward(self, x: Float[Tensor, "b m"]) -> Float[Tensor, "b c"]:
         """Logit of each class."""
         return self.layers((self._inputs(x) - self.centre) @ self.whiten)
+
+
+def _column_sizes(x: Float[Tensor, "b m"]) -> Float[Tensor, " m"]:
+    """Standard deviation of each number of a sample; 1 where it is constant."""
+    sizes = (x - x.mean(0)).square().mean(0).sqrt()
+    return torch.where(sizes > SHORTEST_AXIS * x.abs().amax(0), sizes, 1.0)
+
+
+def within_the_data(action: Action, x: Float[Tensor, "b ..."]) -> Action:
+    """The candidates that keep samples in the subspace in which they lie: outside of it nothing has a label.
+
+    A constant or a repeated column spans no dimension of it. Candidates that are not matrices are kept as they are: images move
+    their borders.
+
+    Args:
+        action: the candidate generators.
+        x: the samples.
+
+    Raises:
+        ArgumentError: there are none.
+    """
+    if not isinstance(action, MatrixAction):
+        return action
+    flat = x.flatten(1).double()
+    sizes = _column_sizes(flat)
+    apart = (flat - flat.mean(0)) / sizes
+    variances, axes = symmetric_eigen(apart.mT @ apart / len(x))
+    outside = axes[:, variances <= REPEATED * variances[-1]]
+    if not outside.shape[1]:
+        return action
+    fields = action.fields(x[:SOME_SAMPLES].double()).flatten(2) / sizes
+    away = (fields @ outside).transpose(1, 2).flatten(0, 1)
+    kept = keeping(action, fields, away, largest=math.sqrt(REPEATED))
+    if kept is None:
+        raise ArgumentError(
+            "every candidate moves samples out of the subspace in which all of them lie, and nothing there has a label. Leave out "
+            "columns that are constant or that repeat others."
+        )
+    return kept
 
 
 def _trained(

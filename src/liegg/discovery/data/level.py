@@ -9,12 +9,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from liegg._utils.diagnoses import Diagnosis, Remark
+from liegg._utils.errors import ArgumentError
 from liegg._utils.text import percent_digits
 from liegg.actions import Action
 from liegg.decision.thresholds import Thresholds
 from liegg.discovery.data.classes import Classes
 from liegg.discovery.data.discriminator import keeping_the_reference, train_discriminator
-from liegg.discovery.data.label import train_label
+from liegg.discovery.data.label import train_label, within_the_data
 from liegg.discovery.data.support import Surface, fit_surface
 from liegg.discovery.discover import discover
 from liegg.discovery.run import Run
@@ -26,6 +27,9 @@ no meaning."""
 
 HIDING = 2.0
 """Defect up to this many times that of a function's error may be this error: it then is undecided whether there is a symmetry."""
+
+UNIT_MARGIN = 0.1
+"""Threshold over the defect that different units alone make, at most."""
 
 SURFACE_DEFECT, SURFACE_FACTOR = 1e-6, 3.0
 """Largest defect of a symmetry of a surface on which the data lies exactly; else its root is this many times the distance."""
@@ -80,20 +84,24 @@ def level_function(
         )
     if question == "label":
         networks = train_label(x, classes, seed=seed)
+        kept = within_the_data(action, x)
+        left_out = action.size - kept.size
         return LevelFunction(
             function=networks,
             subject="the label given the data",
-            action=action,
+            action=kept,
+            warnings=(Diagnosis.DATA_LEFT_BY_MOTIONS(count=left_out),) if left_out else (),
             facts={"accuracy": networks.accuracy},
             has_effects=True,
             error=networks.difference,
         )
-    network, accuracy = train_discriminator(x, seed=seed)
+    discriminators = train_discriminator(x, seed=seed)
     return LevelFunction(
-        function=network,
+        function=discriminators,
         subject="the discriminator of the data",
         action=keeping_the_reference(action, x, seed=seed),
-        facts={"told_apart": accuracy},
+        facts={"told_apart": discriminators.accuracy},
+        error=discriminators.difference,
     )
 
 
@@ -121,12 +129,36 @@ def discover_level(
         chosen = replace(chosen, effect=NO_EFFECT)
     shared: dict[str, Any] = {"thresholds": chosen, "run": run, "about": (), "controls": "random"}
     sym = discover(level.function, x, level.action, held_out=held_out, **shared)
+    _check_units(sym, question)
     settings = sym.settings | {"question": question} | level.facts
     decision = replace(sym.decision, warnings=(*sym.decision.warnings, *level.warnings))
     sym = replace(sym, model=level.subject, settings=settings, decision=decision)
     if level.error is None:
         return sym
     return _with_error(sym, discover(level.error, x, level.action, **shared))
+
+
+def _check_units(sym: Symmetries, question: str) -> None:
+    """Raise `ArgumentError` if units, or axes of different lengths, alone could make a symmetry.
+
+    What moves a number that is larger by a factor r has a defect that is smaller by r².
+    """
+    of_columns = (
+        "numbers of a sample",
+        "Divide each by its size: data / data.square().mean(0).sqrt()",
+    )
+    of_axes = "principal axes of the data", "Subtract its mean, or make the axes equally long"
+    kinds = {Diagnosis.MIXED_UNITS: of_columns, Diagnosis.MIXED_SIZES: of_axes}
+    for warning in sym.decision.warnings:
+        if warning.diagnosis not in kinds:
+            continue
+        what, remedy = kinds[warning.diagnosis]
+        ratio = float(warning.values["ratio"])
+        if ratio**2 * sym.decision.thresholds.threshold > UNIT_MARGIN:
+            raise ArgumentError(
+                f"the sizes of the {what} differ by a factor of {ratio:.0f}, so that question={question!r} cannot compare motions: those "
+                f"along the longer ones look like symmetries. {remedy}."
+            )
 
 
 def _with_error(sym: Symmetries, error: Symmetries) -> Symmetries:
@@ -144,7 +176,10 @@ def _with_error(sym: Symmetries, error: Symmetries) -> Symmetries:
     percent = percent_digits(math.sqrt(largest))
     decision = replace(
         sym.decision,
-        warnings=(*sym.decision.warnings, Diagnosis.DATA_LABEL_NETWORKS(percent=percent)),
+        warnings=(
+            *sym.decision.warnings,
+            Diagnosis.DATA_LEVEL_NETWORKS(subject=sym.model, percent=percent),
+        ),
     )
     hidden = int((solution.values < HIDING * squares).sum())
     if not sym.nullity and hidden and not decision.undecided:

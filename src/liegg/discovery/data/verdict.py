@@ -12,7 +12,7 @@ from torch import Tensor
 from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg._utils.text import root_percent
 from liegg.decision.decide import COMPARABLE_SIZES, DataFacts, Decision, decide
-from liegg.decision.distribution import COUNT_LEVEL, MeanProblem, MeanSolution
+from liegg.decision.distribution import COUNT_LEVEL, MeanProblem, MeanSolution, direction_error
 from liegg.decision.distribution_test import DistributionTest
 from liegg.decision.grades import COUNTED
 from liegg.decision.intervals import Certainty
@@ -50,9 +50,8 @@ def test_of(problem: MeanProblem, solved: MeanSolution, functions: str) -> Distr
         functions: the test functions, in words.
     """
     detectable, kappa = math.nan, solved.solution.sensitivity
-    if solved.tests and kappa > 0:
-        weakest = max(solved.tests[: max(solved.found, 1)], key=lambda test: test.deviation)
-        detectable = weakest.seen(COUNT_LEVEL, POWER) / kappa
+    if solved.deciding is not None and kappa > 0:
+        detectable = solved.deciding.seen(COUNT_LEVEL, POWER) / kappa
     return DistributionTest(
         functions=functions,
         combinations=len(problem.mean),
@@ -133,7 +132,9 @@ def decide_distribution(
             samples=sums.samples, undecided=solved.found, total=total
         )
         return replace(decision, undecided=solved.found, sentence=sentence)
-    return _in_words_of_data(decision, solved, sums, detectable) if total else decision
+    if not total:
+        return decision
+    return _in_words_of_data(decision, solved, sums, problem=problem, detectable=detectable)
 
 
 def _separated(
@@ -158,14 +159,20 @@ def _separated(
 
 
 def _in_words_of_data(
-    decision: Decision, solved: MeanSolution, sums: RowMeans, detectable: float
+    decision: Decision,
+    solved: MeanSolution,
+    sums: RowMeans,
+    *,
+    problem: MeanProblem,
+    detectable: float,
 ) -> Decision:
     """The decision with how sure the count and the span are, and in words that are true of a distribution."""
     thresholds = decision.thresholds
+    error = ANGLE_ERRORS * direction_error(problem, solved.axes, decision.nullity)
     certainty = Certainty(
         nullity=(min(decision.nullity, solved.found), max(decision.nullity, solved.found)),
         support=1 - COUNT_LEVEL,
-        angle=ANGLE_ERRORS * solved.angle if decision.nullity else math.pi / 2,
+        angle=error if decision.nullity else math.pi / 2,
         level=thresholds.level,
         blocks=int((sums.counts > 0).sum()),
         draws=0,
@@ -174,7 +181,7 @@ def _in_words_of_data(
     return replace(
         decision,
         certainty=certainty,
-        uncertainty=ANGLE_ERRORS * solved.angle if decision.nullity else 0.0,
+        uncertainty=error,
         sentence=_sentence(decision, solved, detectable),
         reasons=(
             *map(_of_data, decision.reasons),
