@@ -99,7 +99,7 @@ WRONG_KNOBS = [
         "derivative='sobel': expected 'secant', 'spectral', 'central', 'gaussian' or 'paper'.",
     ),
     ({"border": "mirror"}, "border='mirror': expected 'replicate', 'zeros' or 'periodic'."),
-    ({"sigma": 0.0}, "sigma=0.0: expected a width of at least 0.1 pixels, for example sigma=1.0."),
+    ({"sigma": 0.0}, "sigma=0.0: expected a width of 0.1 to 1000 pixels, for example sigma=1.0."),
     ({"sigma": -1}, "sigma=-1.0: expected a width of at least 0.1"),
     ({"sigma": math.nan}, "sigma=nan: expected a number"),
     ({"sigma": math.inf}, "sigma=inf: expected a width of at least 0.1"),
