@@ -86,6 +86,27 @@ def test_files_behind_a_link_in_place_of_the_subfolder_stay(tmp_path):
         assert not (run / "b.txt").exists() or (run / "b.txt").read_bytes() == NEW["b.txt"]
 
 
+@pytest.mark.parametrize("old", [{}, OLD])
+def test_nothing_stays_if_the_new_list_has_no_room(tmp_path, monkeypatch, old):
+    """All files were written, and only the manifest that makes them count was not."""
+    folder, real = tmp_path / "run", file_set._write_manifest
+    if old:
+        write_files(folder, old)
+
+    def full(place, manifest):
+        if set(NEW) <= set(manifest.files):
+            raise OSError(28, "No space left on device")
+        real(place, manifest)
+
+    monkeypatch.setattr(file_set, "_write_manifest", full)
+    with pytest.raises(RecordError, match="No space left on device"):
+        write_files(folder, NEW)
+    assert folder.exists() == bool(old)
+    assert {*everything(folder)} == ({*OLD, MANIFEST} if old else set())
+    if old:
+        assert read_files(folder, OLD) == OLD
+
+
 @pytest.mark.parametrize("kind", ["file", "folder", "link", "pipe"])
 def test_other_things_under_its_names_are_refused(tmp_path, kind):
     folder, path = tmp_path / "run", tmp_path / "run" / "a.txt"

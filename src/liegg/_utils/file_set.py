@@ -266,6 +266,10 @@ def _replace(folder: Path, files: Mapping[str, bytes], keep: Keep) -> None:
         for name, content in files.items():
             write_bytes(content, folder / part / name)
         sync(folder / part)
+        digests = {name: _digest(content) for name, content in files.items()}
+        gone = {name: own for name, own in before.files.items() if name not in {*kept, *files}}
+        after = Manifest(kept | digests, gone, part)
+        _write_manifest(folder, after)
     except BaseException:
         _remove_part(folder, unfinished)
         if before.files:
@@ -273,10 +277,6 @@ def _replace(folder: Path, files: Mapping[str, bytes], keep: Keep) -> None:
         else:
             (folder / MANIFEST).unlink()
         raise
-    digests = {name: _digest(content) for name, content in files.items()}
-    gone = {name: own for name, own in before.files.items() if name not in {*kept, *files}}
-    after = Manifest(kept | digests, gone, part)
-    _write_manifest(folder, after)
     _finish(folder, after)
 
 

@@ -286,7 +286,7 @@ def test_a_call_in_inference_mode_does_not_spoil_later_ones():
     [
         (
             lambda: smooth(normal(1, 4, 4), -1.0),
-            r"sigma=-1.0: expected a width in pixels, 0 or more, for example sigma=1.5\.",
+            r"sigma=-1.0: expected a width in pixels from 0 to 1000, for example sigma=1.5\.",
         ),
         (lambda: smooth(normal(1, 4, 4), float("nan")), "sigma=nan: expected a width"),
         (lambda: smooth(normal(1, 4, 4), float("inf")), "sigma=inf: expected a width"),
