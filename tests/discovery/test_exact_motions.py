@@ -112,3 +112,27 @@ def test_what_a_derivative_hides_is_not_taken_for_something_else(name):
     function, x = BROKEN[name]
     sym = liegg.discover(function, x, liegg.Linear(3))
     assert Diagnosis.EXACT_AT_SAMPLES not in [one.diagnosis for one in sym.decision.warnings]
+
+
+KNOWN = {tuple(row) for row in X.tolist()}
+
+
+def raising(x):
+    if not all(tuple(row) in KNOWN for row in x.detach().tolist()):
+        raise ValueError("no such sample")
+    return square(x) + 0.3 * x[:, 0].detach()
+
+
+def not_a_number(x):
+    known = torch.tensor([tuple(row) in KNOWN for row in x.detach().tolist()])
+    return torch.where(known, square(x) + 0.3 * x[:, 0].detach(), torch.nan)
+
+
+@pytest.mark.parametrize("function", [raising, not_a_number])
+def test_a_model_that_fails_on_moved_samples_is_not_sure(function):
+    """It hides a part of its output, which only moved samples show."""
+
+    sym = liegg.discover(function, X, liegg.Linear(3))
+    assert sym.nullity == 3
+    assert Diagnosis.EXACT_UNTRIED in [one.diagnosis for one in sym.decision.warnings]
+    assert Diagnosis.SURE not in [one.diagnosis for one in certainty_of(sym)]

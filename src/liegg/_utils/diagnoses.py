@@ -394,6 +394,11 @@ class Diagnosis(Enum):
         "spread, as the derivative there says: the directions are exact at the samples, but not where these motions lead. More "
         "samples there would decide. No interval of the count is given",
     )
+    EXACT_UNTRIED = (
+        Kind.WARNING,
+        "the exact directions could not be tried at finite size: the model fails, or has no finite output, on samples moved along "
+        "them. A part of the output that the derivative does not show (.detach(), rounding, a step) cannot be excluded",
+    )
     CHANGES_OUTSIDE = (
         Kind.WARNING,
         "the data lies in a subspace that symmetries leave: to first order the output stays, but moved along them by up to their spread, "

@@ -129,7 +129,7 @@ def analyse(
 def _moved_along_exact(
     sym: Symmetries, planned: "_Planned", batches: Batches, first: Tensor
 ) -> Symmetries:
-    """The result with a warning if its exact directions change the output at finite size; a model that fails says nothing."""
+    """The result with a warning if its exact directions change the output at finite size, or the model fails there."""
     derived = planned.how.outputs == "each" and planned.how.steps is None
     if not (sym.decision.exact and derived) or sym.decision.undecided or planned.whitening:
         return sym
@@ -148,6 +148,10 @@ def _moved_along_exact(
     except Exception:  # whatever data or a model do there must not break the analysis
         return sym
     outside = leaves_the_data(sym.action, sym.accumulated, sym.decision)  # moved on their own
+    if change.unknown:
+        warning = Diagnosis.EXACT_UNTRIED()
+        decision = replace(sym.decision, warnings=(*sym.decision.warnings, warning))
+        return replace(sym, decision=decision)
     if not change.size or (outside and not change.hidden):
         return sym
     member = Diagnosis.EXACT_REFUTED if change.hidden else Diagnosis.EXACT_AT_SAMPLES

@@ -51,10 +51,12 @@ class FiniteChange(NamedTuple):
     Attributes:
         size: mean squared change over the variance of the output; 0 if rounding explains it.
         hidden: whether the derivative along the motion does not account for it.
+        unknown: whether the model fails on all moved samples, or has no finite output there.
     """
 
     size: float = 0.0
     hidden: bool = False
+    unknown: bool = False
 
 
 def change_along_exact(
@@ -68,7 +70,8 @@ def change_along_exact(
 ) -> FiniteChange:
     """Largest change of the output under finite motions along the exact directions.
 
-    Motions that lead to outputs which are not finite, out of the model's domain, say nothing.
+    Motions that lead out of the model's domain, to outputs which are not finite, say nothing. Where all do, or the model fails even
+    for the shortest, the change is not known.
 
     Args:
         function: the probed model.
@@ -78,12 +81,23 @@ def change_along_exact(
         output_action: the action on the outputs, fitted to their shape; None for invariance.
         motions: number of motions.
     """
-    exact = sym.coefficients[: sym.decision.exact]
-    question = Question(function, sym.action, output_action, x)
+    exact, action = sym.coefficients[: sym.decision.exact], sym.action
+    question = Question(function, action, output_action, x)
     if not len(exact) or question.resamples or question.variance <= 0:
         return FiniteChange()
     h = motions_within(question, exact, count=motions)
-    found = changes_along(question, sym, h).nan_to_num(posinf=0.0)
+    action.act(h[0], x[:1].double())  # an action without finite motions fails here, not the model
+    try:
+        found = changes_along(question, sym, h)
+    except Exception:  # whatever a model does out of its domain
+        h = h[:1]
+        try:
+            found = changes_along(question, sym, h)
+        except Exception:
+            return FiniteChange(unknown=True)
+    if not bool(found.isfinite().any()):
+        return FiniteChange(unknown=True)
+    found = found.nan_to_num(posinf=0.0)
     largest = float(found.max())
     if largest <= max(REFUTING_CHANGE, rounding_change(function, question)):
         return FiniteChange()
