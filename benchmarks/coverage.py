@@ -19,6 +19,9 @@ COUNTS, REPEATS, LARGE = (100, 300, 1000, 3000, 10_000), 150, 2_000_000
 SPAN = 3
 """Directions whose intervals are judged: one of small defect, and two of nearly equal defects."""
 
+FAR = 8.0
+"""Length that no normal vector of space reaches: a data set whose vectors are all shorter has no outlier."""
+
 NOTHING_COUNTS = liegg.Thresholds(threshold=1e-12)
 """Nothing is named, which takes longer than the intervals; the angle is that of the smallest defect."""
 
@@ -100,11 +103,13 @@ class Family(NamedTuple):
         draw: samples as they are analysed.
         like: samples of the same distribution that are independent; None if those of `draw` are.
         model: the function.
+        usual: the same data without its rare kind of sample; None if there is none.
     """
 
     draw: Callable[[Generator, int], Tensor]
     like: Callable[[Generator, int], Tensor] | None = None
     model: Callable[[Tensor], Tensor] = bounded
+    usual: Callable[[Generator, int], Tensor] | None = None
 
 
 FAMILIES = {
@@ -112,7 +117,7 @@ FAMILIES = {
     "lognormal": Family(lognormal),
     "Student, 3 degrees of freedom": Family(student),
     "one axis lognormal": Family(one_axis),
-    "2 % outliers": Family(outliers),
+    "2 % outliers": Family(outliers, usual=normal),
     "8 clusters": Family(clusters(8), normal),
     "20 clusters": Family(clusters(20), normal),
     "40 clusters": Family(clusters(40), normal),
@@ -121,7 +126,7 @@ FAMILIES = {
     "logarithm, normal": Family(normal, model=logarithmic),
     "logarithm, lognormal": Family(lognormal, model=logarithmic),
     "logarithm, one axis lognormal": Family(one_axis, model=logarithmic),
-    "logarithm, 2 % outliers": Family(outliers, model=logarithmic),
+    "logarithm, 2 % outliers": Family(outliers, model=logarithmic, usual=normal),
 }
 
 
@@ -173,23 +178,35 @@ def judge(sym: liegg.Symmetries, true: Truth) -> dict[str, float] | None:
 
 
 def measure(name: str, counts: tuple[int, ...], *, repeats: int, large: int) -> list[dict]:
-    """Coverage for one kind of data and several numbers of samples."""
+    """Coverage for one kind of data and several numbers of samples; where no rare kind was drawn, also of data without it."""
     torch.set_num_threads(1)
     family, true, rows = FAMILIES[name], truth(FAMILIES[name], large), []
+    usual = None
+    if family.usual is not None:
+        usual = truth(family._replace(draw=family.usual), large)
     for count in counts:
-        judged = []
+        judged, unseen = [], []
         for seed in range(repeats):
             x = family.draw(torch.Generator().manual_seed(seed), count)
             sym = liegg.discover(family.model, x, liegg.Linear(3), thresholds=NOTHING_COUNTS)
             judged.append(judge(sym, true))
-        given = [one for one in judged if one is not None]
-        shares = {
-            key: round(sum(one[key] for one in given) / len(given), 4) if given else None
-            for key in ("defects", "too_low", "span", "angle", "width")
-        }
-        rows.append({"family": name, "samples": count, "given": len(given) / repeats, **shares})
+            if usual is not None and float(x.norm(dim=1).max()) < FAR:
+                unseen.append(judge(sym, usual))
+        rows.append({"family": name, "samples": count, **_shares(judged)})
+        if unseen:
+            rows[-1]["unseen"] = {"sets": len(unseen), **_shares(unseen)}
         print(rows[-1], flush=True)
     return rows
+
+
+def _shares(judged: list[dict[str, float] | None]) -> dict[str, float | None]:
+    """Share of the data sets with intervals, and of those what `judge` says, on average."""
+    given = [one for one in judged if one is not None]
+    shares = {
+        key: round(sum(one[key] for one in given) / len(given), 4) if given else None
+        for key in ("defects", "too_low", "span", "angle", "width")
+    }
+    return {"given": len(given) / len(judged), **shares}
 
 
 def table(stored: dict) -> str:
@@ -216,11 +233,12 @@ def _cell(row: dict) -> str:
 def main() -> None:
     """Run, print, store."""
     parser = options(__doc__, "coverage.json", quick="few repetitions, for a look")
+    parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     chosen = parser.parse_args()
     begin, counts = time.perf_counter(), COUNTS[:1] if chosen.quick else COUNTS
     repeats, large = (2, 20_000) if chosen.quick else (REPEATS, LARGE)
     rows = []
-    with ProcessPoolExecutor(min(len(FAMILIES), os.cpu_count() or 1)) as pool:
+    with ProcessPoolExecutor(min(len(FAMILIES), chosen.processes)) as pool:
         waiting = [
             pool.submit(measure, name, counts, repeats=repeats, large=large) for name in FAMILIES
         ]

@@ -403,7 +403,10 @@ def test_coverage_sees_intervals_that_miss():
 
 def test_the_page_quotes_the_stored_coverage():
     stored = json.loads((ROOT / "results" / "coverage.json").read_text())
-    assert coverage.table(stored) in (ROOT / "docs" / "trust.md").read_text()
+    page = (ROOT / "docs" / "trust.md").read_text()
+    assert coverage.table(stored) in page
+    unseen = [round(100 * row["unseen"]["defects"]) for row in stored["rows"] if "unseen" in row]
+    assert "cover {} % ({} % for the logarithm)".format(*unseen) in page
 
 
 @pytest.mark.slow

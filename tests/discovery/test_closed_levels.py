@@ -70,8 +70,10 @@ def test_without_a_violation_the_sentence_says_how_many_there_may_be():
     few = liegg.discover(rare, with_violations(100, 3, 0), liegg.Linear(3))
     assert (few.nullity, few.name) == (3, "so(3)")
     assert "up to 3 % of such data" in few.sentence.values["certainty"]
-    many = liegg.discover(rare, with_violations(400, 3, 0), liegg.Linear(3))
-    assert many.sentence.values["certainty"] == "sure"
+    many = with_violations(400, 3, 0)
+    assert liegg.discover(square, many, liegg.Linear(3)).sentence.values["certainty"] == "sure"
+    moved = liegg.discover(rare, many, liegg.Linear(3))
+    assert Diagnosis.EXACT_AT_SAMPLES in members(moved.decision.warnings)
 
 
 def test_candidates_that_lack_their_brackets_are_no_evidence():

@@ -76,7 +76,8 @@ def turning(x):
 def test_what_holds_stays_exact(function, x, action, output_action, count):
     sym = liegg.discover(function, x, action, output_action=output_action)
     assert (sym.nullity, sym.decision.exact) == (count, count)
-    assert Diagnosis.EXACT_REFUTED not in [one.diagnosis for one in sym.decision.warnings]
+    warned = {one.diagnosis for one in sym.decision.warnings}
+    assert warned.isdisjoint({Diagnosis.EXACT_REFUTED, Diagnosis.EXACT_AT_SAMPLES})
 
 
 def test_a_model_that_fails_on_moved_samples_is_analysed():
@@ -87,3 +88,51 @@ def test_a_model_that_fails_on_moved_samples_is_analysed():
 
     sym = liegg.discover(function, X, liegg.Linear(3), run=liegg.Run(hidden="ignore"))
     assert sym.nullity == 3
+
+
+def bent(x):
+    """Round but for one side in 400 samples, which 100 samples often do not show."""
+    return square(x) + 50 * (x[:, 0] - 2.8).relu().square()
+
+
+@pytest.mark.parametrize("seed", [500, 501])
+def test_what_ends_where_motions_lead_is_exact_at_the_samples_only(seed):
+    x = normal(100, 3, seed=seed)
+    assert float(x[:, 0].max()) < 2.8
+    sym = liegg.discover(bent, x, liegg.Linear(3))
+    assert sym.decision.exact == 3
+    assert Diagnosis.EXACT_AT_SAMPLES in [one.diagnosis for one in sym.decision.warnings]
+    assert not sym.identification.confident
+    assert not any(level.confident for level in sym.tower)
+    assert sym.decision.nullity_interval is None
+
+
+@pytest.mark.parametrize("name", sorted(BROKEN))
+def test_what_a_derivative_hides_is_not_taken_for_something_else(name):
+    function, x = BROKEN[name]
+    sym = liegg.discover(function, x, liegg.Linear(3))
+    assert Diagnosis.EXACT_AT_SAMPLES not in [one.diagnosis for one in sym.decision.warnings]
+
+
+KNOWN = {tuple(row) for row in X.tolist()}
+
+
+def raising(x):
+    if not all(tuple(row) in KNOWN for row in x.detach().tolist()):
+        raise ValueError("no such sample")
+    return square(x) + 0.3 * x[:, 0].detach()
+
+
+def not_a_number(x):
+    known = torch.tensor([tuple(row) in KNOWN for row in x.detach().tolist()])
+    return torch.where(known, square(x) + 0.3 * x[:, 0].detach(), torch.nan)
+
+
+@pytest.mark.parametrize("function", [raising, not_a_number])
+def test_a_model_that_fails_on_moved_samples_is_not_sure(function):
+    """It hides a part of its output, which only moved samples show."""
+
+    sym = liegg.discover(function, X, liegg.Linear(3))
+    assert sym.nullity == 3
+    assert Diagnosis.EXACT_UNTRIED in [one.diagnosis for one in sym.decision.warnings]
+    assert Diagnosis.SURE not in [one.diagnosis for one in certainty_of(sym)]

@@ -111,3 +111,23 @@ def test_a_still_model_has_no_response():
     solution, _ = solve(problem, None, "cpu")
     found = floor_of(problem, solution, slope=None)
     assert (found.response.still, found.response.reacts) == (True, False)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("offset", [100.0, 1000.0, 10_000.0])
+def test_exact_rotations_about_a_far_point_are_exact(offset, dtype):
+    """The terms of a rotation about the origin and of a translation cancel; what the sums lose there is no change."""
+    x = (normal(1000, 3) + offset).to(dtype)
+    exact = liegg.discover(lambda x: (x - offset).square().sum(1), x, liegg.Affine(3))
+    assert exact.decision.grades[:4] == ("exact", "exact", "exact", "none")
+
+
+def test_broken_rotations_about_a_far_point_are_not_exact():
+    x = normal(1000, 3) + 1000
+
+    def broken(x):
+        x = x - 1000
+        return x.square().sum(1) + 1e-8 * (2 * x[:, 0]).sin()
+
+    sym = liegg.discover(broken, x, liegg.Affine(3))
+    assert sym.decision.grades[:4] == ("exact", "strong", "strong", "none")

@@ -394,6 +394,17 @@ class Diagnosis(Enum):
         "moved along the exact directions by up to the data's spread, {samples} samples change the output by {percent:.2g} % of its "
         "spread, and the derivative along the motion does not account for it: it hides a part of the output (.detach(), rounding, a step)",
     )
+    EXACT_AT_SAMPLES = (
+        Kind.WARNING,
+        "moved along the exact directions by up to the data's spread, {samples} samples change the output by {percent:.2g} % of its "
+        "spread, as the derivative there says: the directions are exact at the samples, but not where these motions lead. More "
+        "samples there would decide. No interval of the count is given",
+    )
+    EXACT_UNTRIED = (
+        Kind.WARNING,
+        "the exact directions could not be tried at finite size: the model fails, or has no finite output, on samples moved along "
+        "them. A part of the output that the derivative does not show (.detach(), rounding, a step) cannot be excluded",
+    )
     CHANGES_OUTSIDE = (
         Kind.WARNING,
         "the data lies in a subspace that symmetries leave: to first order the output stays, but moved along them by up to their spread, "
@@ -1219,7 +1230,7 @@ class Diagnosis(Enum):
     )
     NAME_REFUTED = (
         Kind.REASON,
-        "finite motions along the exact directions change the output by more than the derivative accounts for (see the warning)",
+        "finite motions along the exact directions change the output (see the warning)",
     )
     UP_TO_STILL = (
         Kind.REASON,

@@ -21,7 +21,7 @@ from liegg.actions.own_motion import check_own_motion
 from liegg.discovery.about.answer import Asked, answer_all
 from liegg.discovery.about.effort import plan_moves
 from liegg.discovery.about.questions import motions_asked, spread_of_values
-from liegg.discovery.exact_motions import hidden_along_exact, moved_samples
+from liegg.discovery.exact_motions import EXACT_MOTIONS, change_along_exact, moved_samples
 from liegg.discovery.finite import (
     finite_questions,
     notes_of,
@@ -129,22 +129,36 @@ def analyse(
 def _moved_along_exact(
     sym: Symmetries, planned: "_Planned", batches: Batches, first: Tensor
 ) -> Symmetries:
-    """The result with a warning if derivatives hide that its exact directions change the output; unchanged if the model fails there."""
+    """The result with a warning if its exact directions change the output at finite size, or the model fails there."""
     derived = planned.how.outputs == "each" and planned.how.steps is None
     if not (sym.decision.exact and derived) or sym.decision.undecided or planned.whitening:
         return sym
     try:
-        x = batches.some(moved_samples(planned.plain, first, sym.samples), first)
+        number = moved_samples(planned.plain, first, sym.samples)
+        x = batches.some(number, first)
         with threads(model_threads(planned.plain, first)):
-            change = hidden_along_exact(
-                planned.plain, x, sym, planned.how, output_action=planned.output_action
+            change = change_along_exact(
+                planned.plain,
+                x,
+                sym,
+                planned.how,
+                output_action=planned.output_action,
+                motions=EXACT_MOTIONS * max(1, number // len(x)),  # few samples go to more places
             )
     except Exception:  # whatever data or a model do there must not break the analysis
         return sym
-    if not change:
+    outside = leaves_the_data(sym.action, sym.accumulated, sym.decision)  # moved on their own
+    if change.unknown:
+        warning = Diagnosis.EXACT_UNTRIED()
+        decision = replace(sym.decision, warnings=(*sym.decision.warnings, warning))
+        return replace(sym, decision=decision)
+    if not change.size or (outside and not change.hidden):
         return sym
-    warning = Diagnosis.EXACT_REFUTED(samples=len(x), percent=100 * math.sqrt(change))
-    decision = replace(sym.decision, warnings=(*sym.decision.warnings, warning))
+    member = Diagnosis.EXACT_REFUTED if change.hidden else Diagnosis.EXACT_AT_SAMPLES
+    warning = member(samples=len(x), percent=100 * math.sqrt(change.size))
+    certainty = sym.decision.certainty if change.hidden else None
+    warnings = (*sym.decision.warnings, warning)
+    decision = replace(sym.decision, warnings=warnings, certainty=certainty)
     name = unless_refuted(sym.identification, decision)
     tower = tower_of(sym.action, sym.accumulated, decision, name)
     return replace(sym, decision=decision, identification=name, tower=tower)

@@ -1,10 +1,13 @@
-"""Whether derivatives hide that exact symmetries are none: a few samples are really moved along them.
+"""Whether exact symmetries hold at finite size: a few samples are really moved along them.
 
 `discover_group` moves along them farther, with the same functions; see `discovery/group/local.py`.
 
 The check before the pass sees the first batch and few pairs of samples. An exact symmetry leaves the output as it is for finite
-motions too; a change that the derivative along the motion does not account for (`.detach()`, rounding, a step) refutes it.
+motions too. A change that the derivative along the motion does not account for (`.detach()`, rounding, a step) refutes it. If the
+derivative accounts for it, the symmetry holds at the samples and ends where the motions lead.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -42,18 +45,33 @@ MODEL_UNITS = 1000.0
 """Rounding units of the model, relative to its output and to its slope times the samples, that are not a change."""
 
 
-def hidden_along_exact(
+class FiniteChange(NamedTuple):
+    """What finite motions along the exact directions do to the output.
+
+    Attributes:
+        size: mean squared change over the variance of the output; 0 if rounding explains it.
+        hidden: whether the derivative along the motion does not account for it.
+        unknown: whether the model fails on all moved samples, or has no finite output there.
+    """
+
+    size: float = 0.0
+    hidden: bool = False
+    unknown: bool = False
+
+
+def change_along_exact(
     function: Model,
     x: Float[Tensor, "n ..."],
     sym: Symmetries,
     how: Plan,
     *,
     output_action: Action | None,
-) -> float:
-    """Mean squared change of the output over its variance under finite motions along the exact directions.
+    motions: int = EXACT_MOTIONS,
+) -> FiniteChange:
+    """Largest change of the output under finite motions along the exact directions.
 
-    0 if rounding or the derivative along the motion accounts for it. Motions that lead to outputs which are not finite, out of the
-    model's domain, say nothing.
+    Motions that lead out of the model's domain, to outputs which are not finite, say nothing. Where all do, or the model fails even
+    for the shortest, the change is not known.
 
     Args:
         function: the probed model.
@@ -61,18 +79,30 @@ def hidden_along_exact(
         sym: the result, whose exact directions are moved along.
         how: how rows are computed, one for each output.
         output_action: the action on the outputs, fitted to their shape; None for invariance.
+        motions: number of motions.
     """
-    exact = sym.coefficients[: sym.decision.exact]
-    question = Question(function, sym.action, output_action, x)
+    exact, action = sym.coefficients[: sym.decision.exact], sym.action
+    question = Question(function, action, output_action, x)
     if not len(exact) or question.resamples or question.variance <= 0:
-        return 0.0
-    h = motions_within(question, exact)
-    found = changes_along(question, sym, h).nan_to_num(posinf=0.0)
+        return FiniteChange()
+    h = motions_within(question, exact, count=motions)
+    action.act(h[0], x[:1].double())  # an action without finite motions fails here, not the model
+    try:
+        found = changes_along(question, sym, h)
+    except Exception:  # whatever a model does out of its domain
+        h = h[:1]
+        try:
+            found = changes_along(question, sym, h)
+        except Exception:
+            return FiniteChange(unknown=True)
+    if not bool(found.isfinite().any()):
+        return FiniteChange(unknown=True)
+    found = found.nan_to_num(posinf=0.0)
     largest = float(found.max())
     if largest <= max(REFUTING_CHANGE, rounding_change(function, question)):
-        return 0.0
-    hidden = _unaccounted(question, h[int(found.argmax())].to(x.device), how)
-    return largest if hidden > UNACCOUNTED else 0.0
+        return FiniteChange()
+    unaccounted = _unaccounted(question, h[int(found.argmax())].to(x.device), how)
+    return FiniteChange(largest, unaccounted > UNACCOUNTED)
 
 
 def moved_samples(model: Model, x: Float[Tensor, "b ..."], samples: int) -> int:
@@ -89,9 +119,11 @@ def moved_samples(model: Model, x: Float[Tensor, "b ..."], samples: int) -> int:
     return min(MOST_MOVED, max(FEWEST_MOVED, samples // SAMPLES_PER_MOVED, cheap))
 
 
-def motions_within(question: Question, span: Float[Tensor, "d g"]) -> Float[Tensor, "m g"]:
+def motions_within(
+    question: Question, span: Float[Tensor, "d g"], *, count: int = EXACT_MOTIONS
+) -> Float[Tensor, "m g"]:
     """Random elements of a span that move the samples by up to their spread."""
-    h = random_motions(question, span, EXACT_MOTIONS, torch.Generator().manual_seed(0))
+    h = random_motions(question, span, count, torch.Generator().manual_seed(0))
     lengths = torch.linspace(SHORTEST_MOTION, LONGEST_MOTION, len(h), dtype=h.dtype)
     return question.spread * lengths[:, None] * h
 

@@ -37,6 +37,9 @@ from liegg.spectrum.equivariance import Elimination, eliminate
 FINER_UNIT = torch.finfo(torch.float32).eps
 """Rounding unit within which a defect is rounding without measurement even if parts of the model are coarser."""
 
+SUM_UNITS = 8.0
+"""Rounding units of float64 by which sums of rows may be off; exact rotations about points far from the origin stay within 5."""
+
 Record = TypeVar("Record", Defects, Bottom)
 
 
@@ -219,7 +222,9 @@ def noise_floor(
         finer = trusted_floor(FINER_UNIT, thresholds, conditioning=conditioning)
         floor = trusted = min(finer, trusted)
     terms = conditioning * _cancellation(problem, solution)
-    most = min(rounding_bound(unit, thresholds, conditioning=terms), thresholds.threshold)
+    small = solution.values <= thresholds.threshold
+    largest = float(terms[small].max()) if bool(small.any()) else conditioning
+    most = min(rounding_bound(unit, thresholds, conditioning=largest), thresholds.threshold)
     in_doubt = bool(((solution.values > trusted) & (solution.values <= most)).any())
     if in_doubt or hides(floor, solution.values, thresholds.minimum_gap):
         floor = measured_floor(
@@ -228,24 +233,28 @@ def noise_floor(
             _rounding_defects(problem, solution, measure()),
             trusted=trusted,
             most=most,
-            own=rounding_bound(0.0, thresholds),
+            own=(_sum_error(problem) * terms).clamp(rounding_bound(0.0, thresholds), most),
             gap=thresholds.minimum_gap,
         )
     return Floor(floor, responds)
 
 
-def _cancellation(problem: Problem, solution: Defects) -> float:
-    """How much larger the squared motions are that cancel in a direction with a small defect than their sum; at least 1.
+def _cancellation(problem: Problem, solution: Defects) -> Float[Tensor, " r"]:
+    """How much larger the squared motions are that cancel in each direction than their sum; at least 1.
 
     Data far from the origin moves far under rotations about it, and a translation undoes most of that.
     """
-    h = solution.directions[solution.values <= problem.thresholds.threshold]
-    if not len(h):
-        return 1.0
+    h = solution.directions
     diagonal = problem.displacement.block.diagonal()
     terms = h.square() @ diagonal.repeat(problem.displacement.repeat)
     moved = squared_motion(h, problem.displacement).clamp_min(torch.finfo(torch.float64).tiny)
-    return max(1.0, float((terms / moved).max()))
+    return (terms / moved).clamp_min(1.0)
+
+
+def _sum_error(problem: Problem) -> float:
+    """Relative error of the sum of squares over the rows, where all of it cancels: a factor is accurate where a square is not."""
+    error = SUM_UNITS * torch.finfo(torch.float64).eps
+    return error if isinstance(problem.sums.rows, Gram) else error**2
 
 
 def difference_floor(

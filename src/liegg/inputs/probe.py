@@ -79,6 +79,10 @@ class Gradients(NamedTuple):
     squares: Float[Tensor, "..."] | None
 
 
+SATURATED = ", or it is saturated everywhere (a tanh or softmax of large numbers; rescale them)"
+"""What else can be wrong with a model that has a derivative, which is zero."""
+
+
 def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> Model:
     """Check that the model is a deterministic, differentiable function of one sample.
 
@@ -125,9 +129,9 @@ def probe(model: Model, x: Float[Tensor, "b ..."], *, summed: bool = False) -> M
     if slope == 0 and _varies(model, batch, summed=summed):
         raise NotDifferentiableError(
             f"the output of {model.name} changes with the input but carries no derivative: "
-            "something inside detaches it (torch.no_grad, .detach(), .numpy(), argmax, rounding). "
-            "Return the differentiable quantity, such as logits. Or pass run=liegg.Run(route='finite') for "
-            "finite differences."
+            "something inside detaches it (torch.no_grad, .detach(), .numpy(), argmax, rounding)"
+            f"{SATURATED if raw.requires_grad else ''}. Return the differentiable quantity, such as "
+            "logits. Or pass run=liegg.Run(route='finite') for finite differences."
         )
     notes = (*model.notes, *arithmetic_note(arithmetic, model.input_dtype or x.dtype))
     return replace(model, slope=slope, centre=centre, squares=squares, notes=notes)

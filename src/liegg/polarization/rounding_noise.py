@@ -131,7 +131,7 @@ def measured_floor(
     *,
     trusted: float,
     most: float,
-    own: float = 0.0,
+    own: float | Float[Tensor, " r"] = 0.0,
     gap: float = 1.0,
 ) -> float:
     """The noise floor, moved to where the measured scatter ends.
@@ -147,7 +147,7 @@ def measured_floor(
         scattered: defect that rounding alone gives each direction.
         trusted: defect up to which a direction is rounding without measurement.
         most: largest defect that can be rounding.
-        own: error of the solution itself, which does not scatter.
+        own: error of the solution itself, which does not scatter; of all directions, or of each.
         gap: smallest ratio between symmetries and the rest.
 
     Examples:
@@ -164,7 +164,7 @@ def measured_floor(
         ... )
         0.0002
     """
-    alone = (EXCUSED * scattered).clamp_min(own)
+    alone = (EXCUSED * scattered).maximum(torch.as_tensor(own, dtype=values.dtype))
     uncertain = (values > trusted) & (values <= most)
     excused = values <= alone
     real = values[uncertain & ~excused].tolist()

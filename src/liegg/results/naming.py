@@ -38,6 +38,9 @@ UP_TO_STILL = "up to motions that do not move this data"
 LARGEST_STANDARD = 12
 """Dimension of vectors up to which standard algebras are compared with what the data cannot tell."""
 
+REFUTING = {Diagnosis.EXACT_REFUTED, Diagnosis.EXACT_AT_SAMPLES}
+"""Warnings that finite motions along the exact directions change the output."""
+
 STILL_OUTPUT = 1e-9
 """Size of a unit generator's partner on the output up to which the output does not move."""
 
@@ -121,7 +124,8 @@ def unless_refuted(identification: Identification, decision: Decision) -> Identi
     """
     warned = {warning.diagnosis for warning in decision.warnings}
     verified = Diagnosis.FAILS_AT_FINITE_SIZE in warned and decision.exact == decision.nullity
-    if Diagnosis.EXACT_REFUTED not in warned or verified or not identification.known:
+    refuted = not REFUTING.isdisjoint(warned)
+    if not refuted or verified or not identification.known:
         return identification
     reasons = (*identification.reasons, Diagnosis.NAME_REFUTED())
     return replace(identification, confident=False, reasons=reasons)

@@ -4,9 +4,11 @@ import math
 
 from liegg._utils.diagnoses import plural
 from liegg._utils.text import runs
+from liegg.decision.decide import VIOLATING_SAMPLES
 from liegg.decision.distribution_test import DistributionTest
 from liegg.decision.two_sample import MOVED_LEVEL
 from liegg.results.account import EQUAL_DEFECTS, LISTED_CANDIDATES
+from liegg.results.sentence import SHOWN_VIOLATION
 from liegg.results.symmetries import Symmetries
 from liegg.results.tables import (
     TABLE_LINES,
@@ -181,7 +183,7 @@ def _certainty(sym: Symmetries) -> list[str]:
         what = "span" if sym.nullity > 1 else "direction" if sym.nullity else "nearest candidate"
         lines.append(
             f"  {100 * certainty.level:g} % block bootstrap ({certainty.blocks} blocks): {count}, {what} stable to "
-            f"{math.degrees(certainty.angle):.2g}°"
+            f"{math.degrees(certainty.angle):.2g}°{_not_seen(sym)}"
         )
     control = sym.controls.random
     if control is not None and control.draws:
@@ -190,6 +192,14 @@ def _certainty(sym: Symmetries) -> list[str]:
             f"  control: {share} of random directions of equal displacement have δ² above {control.low:.2g}"
         )
     return lines
+
+
+def _not_seen(sym: Symmetries) -> str:
+    """Which data no interval covers, where it may not be rare; the reasons say so of exact directions."""
+    share = VIOLATING_SAMPLES / sym.samples
+    if sym.decision.exact or share <= SHOWN_VIOLATION:
+        return ""
+    return f", for data without kinds of samples rarer than {100 * share:.2g} %"
 
 
 def _tests(sym: Symmetries, tests: DistributionTest) -> list[str]:
