@@ -237,13 +237,10 @@ class TestCauses:
         pool = [nn.AdaptiveAvgPool2d(1), nn.Flatten()] if pooled else []
         model, images = nn.Sequential(*layers, *pool).double(), smooth_images(8)
         plane = liegg.Image("affine")
+        check: Any = assert_invariant if pooled else assert_equivariant
+        moves = {"action": plane} if pooled else {"action": plane, "output_action": plane}
         with pytest.raises(AssertionError, match=r"Likely cause: padding: .* circular"):
-            if pooled:
-                assert_invariant(model, images, "translation(2)", action=plane)
-            else:
-                assert_equivariant(
-                    model, images, "translation(2)", action=plane, output_action=plane
-                )
+            check(model, images, "translation(2)", **moves)
 
     def test_stride_behind_padding(self):
         torch.manual_seed(0)
