@@ -31,7 +31,7 @@ from liegg.inputs.foreign.trees import how_called, row_model
 from liegg.inputs.inner.rest import ACTIVATION, Rest
 from liegg.inputs.model import eval_view
 from liegg.inputs.structure.calling import TRIED
-from liegg.inputs.structure.derived import derived_leaves
+from liegg.inputs.structure.derived import derived_remarks
 from liegg.inputs.structure.elements import fits_leaf, is_list_of_samples, only_floating
 from liegg.inputs.structure.entry import Convention, Custom
 from liegg.inputs.structure.layout import Layout
@@ -136,7 +136,7 @@ def _called(
                 if not _has_masks(action):
                     run = partial(how.run, function.function if called is model else called)
                     packed, how = _masked(packed, how, model, run, device=function.device)
-                remarks = _about_derived(packed.layout, rows, how.unused())
+                remarks = derived_remarks(packed.layout, rows, how.unused())
                 how = replace(how, notes=(*how.notes, *remarks))
                 return called, packed, how, on_rows
             except ModelError as error:
@@ -375,24 +375,6 @@ def _different_sizes(packed: Packed) -> Float[Tensor, "k D"]:
     largest = max(first)  # differs from the first in the number of points, if any does
     ordered = [first.pop(largest), *first.values(), *others]
     return torch.stack(ordered[:TRIED])
-
-
-def _about_derived(
-    layout: Layout, rows: Float[Tensor, "k D"], unused: tuple[str, ...]
-) -> Iterable[Remark]:
-    """Warnings about leaves that were held, although they were computed from what moves."""
-    for one in derived_leaves(layout, rows):
-        if one.leaf in unused:
-            continue
-        path = repr(one.moved)
-        follows = f"A, {one.leaf!r}: A.vectors" if one.turns else f"A, {one.leaf!r}: A"
-        advice = f", or move it too: action={{{path}: {follows}}} with A = liegg.Affine(...)"
-        yield Diagnosis.DERIVED_LEAF(
-            leaf=repr(one.leaf),
-            what=one.what,
-            moved=path,
-            advice="" if "distances" in one.what else advice,
-        )
 
 
 def _notes(packed: Packed, words: str, unused: tuple[str, ...]) -> Iterable[Remark]:

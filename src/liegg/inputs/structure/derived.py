@@ -3,13 +3,14 @@
 They do not follow the points, so that the model is asked about samples that do not occur.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from liegg._utils.diagnoses import Diagnosis, Remark
 from liegg.inputs.structure.layout import Layout
 from liegg.inputs.structure.unpack import single
 
@@ -79,6 +80,32 @@ def derived_leaves(layout: Layout, rows: Float[Tensor, "b D"]) -> list[Derived]:
             if both:
                 found.append(Derived(leaf.path, moved.path, both[0], fitting[0][both[0]]))
     return found
+
+
+def derived_remarks(
+    layout: Layout, rows: Float[Tensor, "b D"], unused: Collection[str]
+) -> list[Remark]:
+    """Warnings about leaves that were held, although they were computed from what moves.
+
+    Args:
+        layout: where the leaves are in a row.
+        rows: a few samples.
+        unused: leaves that the model does not take.
+    """
+    remarks = []
+    for one in derived_leaves(layout, rows):
+        follows = f"{{{one.moved!r}: A, {one.leaf!r}: {'A.vectors' if one.turns else 'A'}}}"
+        advice = f", or move it too: action={follows} with A = liegg.Affine(...)"
+        if one.leaf not in unused:
+            remarks.append(
+                Diagnosis.DERIVED_LEAF(
+                    leaf=repr(one.leaf),
+                    what=one.what,
+                    moved=repr(one.moved),
+                    advice="" if "distances" in one.what else advice,
+                )
+            )
+    return remarks
 
 
 def _fitting(
