@@ -144,7 +144,7 @@ def _with_circular_padding(asked: Question) -> Question | None:
     if not isinstance(module, nn.Module):
         return None
     module = copy.deepcopy(module)
-    padded = [
+    padded: list[Any] = [
         one
         for one in module.modules()
         if getattr(one, "padding_mode", "") == "zeros" and one.padding
