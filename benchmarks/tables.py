@@ -220,7 +220,7 @@ def before_and_after(found: Results) -> list[str]:
         *[
             f"| {one['call']} | {_time(one['before_processor_seconds'])} | {_time(one['after_processor_seconds'])} | "
             f"{one['processor_ratio']:.2f} |"
-            for one in found["calls"]
+            for one in found["calls" if "calls" in found else "plain"]
         ],
     ]
 
@@ -273,6 +273,8 @@ SECTIONS: dict[str, tuple[str, Callable[[Results], list[str]]]] = {
     "other passes on one GPU": ("bench-scale-cuda", scale),
     "fixed cost": ("bench-fixed-cost", fixed_cost),
     "before and after": ("bench-fixed-cost-before-after", before_and_after),
+    "plain tensors": ("bench-structured", before_and_after),
+    "plain tensors since": ("bench-plain-before-after", before_and_after),
     "large spaces": ("bench-candidates-cpu", candidates),
     "large spaces on a GPU": ("bench-candidates-cuda", candidates),
     "layers": ("bench-layers", layers),

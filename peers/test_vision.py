@@ -148,7 +148,7 @@ def test_a_circular_residual_network_has_translations(discovered: Callable) -> N
     sym = discovered(
         "ResNet on a torus",
         on_a_torus(small),
-        smooth_images(64, side=32, sigma=3.0),
+        smooth_images(256, side=32, sigma=3.0),
         liegg.Image("affine", derivative="spectral", border="periodic"),
     )
     assert sym.nullity == 2

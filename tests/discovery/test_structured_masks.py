@@ -145,3 +145,20 @@ def test_masks_at_an_inner_point_are_those_that_the_model_takes():
         assert sym.name == "so(4)"
         (note,) = [n for n in sym.notes if n.diagnosis is Diagnosis.MASKED_POINTS]
         assert "'attention_mask'" in note
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_padding_that_matters_in_some_samples_is_moved(last):
+    """Samples with much padding come first or last; only they show that it is no padding."""
+    pos = torch.randn(400, 5, 3, generator=DRAW, dtype=torch.float64)
+    counts = torch.tensor([4] * 360 + [2] * 40 if last else [2] * 40 + [4] * 360)
+    mask = torch.arange(5) < counts[:, None]
+
+    def model(pos: Tensor, mask: Tensor) -> Tensor:
+        pairs = torch.cdist(pos, pos) * (mask[:, :, None] & mask[:, None])
+        few = mask.sum(1) == 2
+        return pairs.sum((1, 2)) + few * (pos[..., 0].sin() * ~mask).sum(1)
+
+    sym = liegg.discover(model, {"pos": pos, "mask": mask}, POSITIONS, **FAST)
+    assert Diagnosis.MASK_NOT_TAKEN in remarks(sym)
+    assert sym.decision.grades.count("exact") == 3

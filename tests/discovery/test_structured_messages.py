@@ -112,3 +112,24 @@ def test_images_of_several_sizes_are_no_batches():
     images = [torch.randn(1, 20 + i % 5, 20, generator=DRAW) for i in range(20)]
     with pytest.raises(ModelError, match=r"list of tensors, \(1, 20, 20\).* resize or pad"):
         liegg.discover(lambda x: x.mean((1, 2, 3)), images, liegg.Image("affine"))
+
+
+def test_a_path_that_is_written_in_two_ways():
+    with pytest.raises(ArgumentError, match=r"'pos' and \('pos',\), which are the same path"):
+        liegg.discover(radii, BATCH, MOVES | {("pos",): liegg.Linear(3)})
+
+
+def test_a_list_of_trees_of_several_kinds():
+    samples: list[Any] = [dict(BATCH)] * 3 + [tuple(BATCH.values())]
+    with pytest.raises(ArgumentError, match="'pos' cannot be moved"):
+        liegg.discover(lambda pos, z: radii(pos), samples, MOVES)
+
+
+def test_a_model_that_fails_on_some_samples_is_told_which_error():
+    def model(pos, z):
+        if len(pos) > 10:
+            raise IndexError("no such atom")
+        return radii(pos)
+
+    with pytest.raises(ModelError, match="IndexError: no such atom"):
+        liegg.discover(model, BATCH, MOVES)

@@ -865,6 +865,11 @@ class Diagnosis(Enum):
         Kind.NOTE,
         "held in every sample: {leaves}; what the model computes from moved numbers, such as neighbours, follows them",
     )
+    DERIVED_LEAF = (
+        Kind.WARNING,
+        "{leaf} holds {what} of {moved}, and was held: the answer is about samples in which it does not follow {moved}. Compute it "
+        "inside the model{advice}",
+    )
     UNUSED_LEAVES = (Kind.NOTE, "not passed to the model, which has no such arguments: {leaves}")
     MASKED_POINTS = (
         Kind.NOTE,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from liegg._utils.diagnoses import Diagnosis, Remark, as_remark
+from liegg._utils.diagnoses import Diagnosis, Kind, Remark, as_remark
 from liegg._utils.version import __version__
 from liegg.actions import Action
 from liegg.decision.block_statistics import BlockStatistics, block_statistics
@@ -158,7 +158,10 @@ def _described(
     decision, intervals = verdict.decision, verdict.bounds
     more = standard_families(action, accumulated, decision)
     decision = replace(decision, reasons=(*decision.reasons, *more))
-    notes = (*info.notes, *how.notes, *_pass_notes(sums, info.device, accumulated))
+    remarks = [*info.notes, *how.notes, *_pass_notes(sums, info.device, accumulated)]
+    remarks = list(map(as_remark, remarks))
+    doubts = [remark for remark in remarks if remark.diagnosis.kind is Kind.WARNING]
+    decision = replace(decision, warnings=(*decision.warnings, *doubts))
     return described(
         action,
         accumulated,
@@ -170,7 +173,7 @@ def _described(
         settings=_settings(problem, accumulated, how, info) | verdict.settings,
         output_action=output_action,
         random=random,
-        notes=tuple(map(as_remark, notes)),
+        notes=tuple(remark for remark in remarks if remark.diagnosis.kind is not Kind.WARNING),
     )
 
 

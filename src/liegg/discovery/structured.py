@@ -14,7 +14,13 @@ from torch.utils.data import DataLoader, Dataset
 from liegg._utils.arguments import shown
 from liegg._utils.checks import check_seed
 from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import ArgumentError, DataError, ModelError, TreeDataError
+from liegg._utils.errors import (
+    ArgumentError,
+    DataError,
+    ModelError,
+    NotDifferentiableError,
+    TreeDataError,
+)
 from liegg._utils.forward_mode import differentiable_attention
 from liegg._utils.random import seeded
 from liegg.actions import Action
@@ -25,11 +31,13 @@ from liegg.inputs.foreign.trees import how_called, row_model
 from liegg.inputs.inner.rest import ACTIVATION, Rest
 from liegg.inputs.model import eval_view
 from liegg.inputs.structure.calling import TRIED
+from liegg.inputs.structure.derived import derived_remarks
 from liegg.inputs.structure.elements import fits_leaf, is_list_of_samples, only_floating
 from liegg.inputs.structure.entry import Convention, Custom
+from liegg.inputs.structure.layout import Layout
 from liegg.inputs.structure.masks import check_mask_shapes, with_masks
 from liegg.inputs.structure.packed import Packed, first_element, pack_data
-from liegg.inputs.structure.tree import is_array, is_named_tuple, is_tree
+from liegg.inputs.structure.tree import as_path, is_array, is_named_tuple, is_tree
 from liegg.inputs.table import is_table
 
 Moves = Action | Mapping[Any, Any]
@@ -39,6 +47,9 @@ Result = TypeVar("Result")
 
 ABOUT_MASKS = (Diagnosis.MASKED_POINTS, Diagnosis.MASK_NOT_TAKEN)
 """Remarks that matter at an inner point too."""
+
+MOST_MASKS = 1024
+"""Samples of which masks are compared with what the model does with padding."""
 
 LOOKED_AT = 64
 """Samples of which a few of different sizes are chosen to see how a model is called."""
@@ -125,6 +136,8 @@ def _called(
                 if not _has_masks(action):
                     run = partial(how.run, function.function if called is model else called)
                     packed, how = _masked(packed, how, model, run, device=function.device)
+                remarks = derived_remarks(packed.layout, rows, how.unused())
+                how = replace(how, notes=(*how.notes, *remarks))
                 return called, packed, how, on_rows
             except ModelError as error:
                 check_mask_shapes(packed.layout)
@@ -176,8 +189,12 @@ def _masked(
         taken = not by_name or caller is None or path.partition(".")[0] in caller.names
         return taken and path not in unused
 
+    looked_at = packed
+    if packed.indexed:  # in random order, since data may be sorted
+        order = torch.randperm(len(packed), generator=torch.Generator().manual_seed(0))
+        looked_at = packed.select(order[:MOST_MASKS].tolist())
     size = LOOKED_AT if packed.indexed else None
-    batches = Batches(packed, size, device=device, finite=False)
+    batches = Batches(looked_at, size, device=device, finite=False)
     with closing(iter(batches)) as rows, torch.no_grad():
         layout, remarks = with_masks(packed.layout, run, rows, given)
     return (
@@ -205,12 +222,21 @@ def with_inputs(
         call: as for `as_inputs`.
         seed: as for `as_inputs`.
     """
+
+    def analysed(trees: bool) -> Result:
+        given = as_inputs(model, data, action, call=call, seed=seed, trees=trees)
+        try:
+            return analyse(given)
+        except NotDifferentiableError as error:
+            if type(error) is NotDifferentiableError and isinstance(given.data, Packed):
+                raise _about_held(error, given.data.layout) from error
+            raise
+
     try:
-        unread = call is not None and isinstance(data, Dataset | DataLoader)
-        return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=unread))
+        return analysed(call is not None and isinstance(data, Dataset | DataLoader))
     except DataError as error:
         if isinstance(error, TreeDataError) or clouds_in(data, action, error):
-            return analyse(as_inputs(model, data, action, call=call, seed=seed, trees=True))
+            return analysed(True)
         if (advised := with_advice(error, data, action)) is not None:
             raise advised from error
         raise
@@ -218,6 +244,17 @@ def with_inputs(
         if (advised := with_advice(error, data, action)) is not None:
             raise advised from error
         raise
+
+
+def _about_held(error: NotDifferentiableError, layout: Layout) -> NotDifferentiableError:
+    """The error of a model without a derivative; it may not use what moves, and change with what is held."""
+    moved = ", ".join(repr(leaf.path) for leaf in layout.moved)
+    held = ", ".join(repr(leaf.path) for leaf in layout.held)
+    if not held:
+        return error
+    return NotDifferentiableError(
+        f"{error} Or the model does not use {moved}, which moves, but only what is held ({held}): then move that."
+    )
 
 
 def as_samples(data: Data, action: Action) -> tuple[Data, Action]:
@@ -243,6 +280,7 @@ def pack_samples(data: Data, action: Moves, *, clouds: bool = False) -> tuple[Pa
         return packed, tree, action.with_structure(packed.layout)
     if isinstance(action, Mapping):
         moves = _checked_moves(action)
+        _check_paths(moves)
     else:
         element, complete = first_element(data)
         if not complete and is_list_of_samples(data, element):
@@ -291,6 +329,17 @@ def _checked_moves(action: Mapping[Any, Any]) -> dict[Any, Action]:
                 f"action={{{path!r}: {shown(one)}}}: expected an action, for example {{{path!r}: liegg.Affine(3)}}."
             )
     return dict(action)
+
+
+def _check_paths(moves: Mapping[Any, Action]) -> None:
+    """Raise `ArgumentError` for a path that is there twice, in two ways of writing it."""
+    written: dict[str, Any] = {}
+    for path in moves:
+        if (text := as_path(path)) in written:
+            raise ArgumentError(
+                f"action= has {written[text]!r} and {path!r}, which are the same path; expected one action for each tensor."
+            )
+        written[text] = path
 
 
 def _fits(moves: Mapping[Any, Action]) -> dict[Any, Any]:

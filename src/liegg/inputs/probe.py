@@ -15,6 +15,7 @@ from liegg._utils.errors import (
     BatchMixingError,
     DataError,
     DtypeError,
+    LieggError,
     ModelError,
     NonFiniteError,
     NotDifferentiableError,
@@ -214,12 +215,12 @@ def gradients(model: Model, x: Float[Tensor, "b ..."], *, summed: bool) -> Gradi
     with torch.enable_grad():
         try:
             y = model(leaf)
-        except torch.OutOfMemoryError:
+        except (torch.OutOfMemoryError, LieggError):
             raise
-        except RuntimeError as error:
+        except Exception as error:
             raise ModelError(
                 f"{model.name} failed on a batch of shape {tuple(leaf.shape)} and dtype "
-                f"{leaf.dtype} with gradients on: {error}. Check that model(data).sum().backward() works in "
+                f"{leaf.dtype} with gradients on: {type(error).__name__}: {error}. Check that model(data).sum().backward() works in "
                 "this dtype on this device, or pass model.float()."
             ) from error
         centre = y.detach().double().mean(0)
@@ -250,7 +251,7 @@ def call(function: Callable[[Tensor], Any], x: Tensor, *, copy: bool = True) -> 
     """What a model returns for a batch; raise `ModelError` if it fails."""
     try:
         return function(x.clone() if copy else x)
-    except (torch.OutOfMemoryError, ModelError):
+    except (torch.OutOfMemoryError, LieggError):
         raise  # explained by `explain_out_of_memory`, or already
     except Exception as error:
         advice = (

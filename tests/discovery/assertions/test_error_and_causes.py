@@ -229,6 +229,36 @@ class TestCauses:
         with pytest.raises(AssertionError, match="Likely cause: padding and the border"):
             assert_invariant(model, smooth_images(12), "translation(2)")
 
+    @pytest.mark.parametrize("pooled", [True, False])
+    def test_padding_behind_a_bias(self, pooled):
+        """The second layer pads a background that is not zero, so that images that fade out do not help."""
+        torch.manual_seed(0)
+        layers = [nn.Conv2d(1, 4, 3, padding=1), nn.Tanh(), nn.Conv2d(4, 2, 3, padding=1)]
+        pool = [nn.AdaptiveAvgPool2d(1), nn.Flatten()] if pooled else []
+        model, images = nn.Sequential(*layers, *pool).double(), smooth_images(8)
+        plane = liegg.Image("affine")
+        check: Any = assert_invariant if pooled else assert_equivariant
+        moves = {"action": plane} if pooled else {"action": plane, "output_action": plane}
+        with pytest.raises(AssertionError, match=r"Likely cause: padding: .* circular"):
+            check(model, images, "translation(2)", **moves)
+
+    def test_stride_behind_padding(self):
+        torch.manual_seed(0)
+        layers = [nn.Conv2d(1, 4, 3, padding=1, stride=2), nn.ReLU(), nn.AdaptiveAvgPool2d(1)]
+        model = nn.Sequential(*layers, nn.Flatten()).double()
+        with pytest.raises(AssertionError, match=r"stride: shifts by 2 pixels .* circular"):
+            assert_invariant(
+                model, smooth_images(8), "translation(2)", action=liegg.Image("affine")
+            )
+
+    @pytest.mark.parametrize("narrow", [True, False])
+    def test_rounding_that_cannot_be_repeated(self, narrow):
+        """Of functions, and of models that round whatever they are given."""
+        x = X.float() if narrow else X
+        model = lambda x: 1e6 * distances(x.float()).sum(1)  # noqa: E731
+        with pytest.raises(AssertionError, match=r"Likely cause: rounding: .* float32 rounds"):
+            assert_invariant(model, x, "so(3)", tolerance=1e-10)
+
     def test_a_ramp_is_not_called_padding(self):
         ramp = torch.linspace(-1, 1, 16, dtype=torch.float64)
         with pytest.raises(AssertionError, match="None of the usual causes"):

@@ -26,6 +26,7 @@ def test_joined_graphs_are_split_as_they_were():
     ("change", "error", "text"),
     [
         ({"batch": torch.tensor([0, 1, 0])}, DataError, "'batch' is not in ascending order"),
+        ({"batch": torch.tensor([-1, 0, 0])}, DataError, "'batch' begins with -1"),
         ({"batch": torch.tensor([0, 0, 2])}, ShapeError, "graph 1 of 'batch' has no nodes"),
         ({"y": torch.ones(7)}, ShapeError, r"'y' has shape \(7,\)"),
         (
@@ -153,3 +154,32 @@ def test_vectors_of_edges_move_with_or_without_the_nodes(action, name, form):
     sym = liegg.discover(along_edges, data, action, controls="none")
     assert (sym.name, sym.samples) == (name, 30)
     assert "graphs joined to one" in sym.notes[0]
+
+
+@pytest.mark.parametrize("place", [0, 7, 29])
+@pytest.mark.parametrize("step", [1, -1])
+def test_edges_of_a_list_of_graphs_join_nodes_of_their_own_graph(place, step):
+    """Joined, they would be edges to another graph, and nothing would fail."""
+    data = [dict(one) for one in SAMPLES]
+    data[place]["edge_index"] = data[place]["edge_index"] + step
+    with pytest.raises(liegg.LieggError, match=r"'edge_index' holds .* nodes, from 0"):
+        liegg.discover(NET, data, {"pos": liegg.Affine(3)})
+
+
+@pytest.mark.parametrize("place", [0, 7, 29])
+def test_a_graph_with_another_number_of_atomic_numbers_than_of_atoms(place):
+    data = [dict(one) for one in SAMPLES]
+    data[place]["z"] = data[place]["z"][:-1]
+    data[place - 1]["z"] = torch.cat([data[place - 1]["z"], data[place]["z"][:1]])  # in all as many
+    wrong = min(place, (place - 1) % len(data))
+    with pytest.raises(ShapeError, match=rf"sample {wrong} has .* entries in 'z'"):
+        liegg.discover(NET, data, {"pos": liegg.Affine(3)})
+
+
+def test_entries_that_are_not_of_nodes_may_be_as_many_by_chance():
+    counts = torch.randint(2, 9, (len(SAMPLES),), generator=torch.Generator().manual_seed(0))
+    rows = [
+        one | {"levels": torch.ones(n)} for one, n in zip(SAMPLES, counts.tolist(), strict=True)
+    ]
+    sym = liegg.discover(energy, rows, {"pos": liegg.Affine(3)}, controls="none")
+    assert sym.name == "se(3)"

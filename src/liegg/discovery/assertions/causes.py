@@ -1,17 +1,21 @@
 """Why a model is not equivariant: the usual causes, each with the evidence for it."""
 
+import copy
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from liegg._utils.errors import LieggError
 from liegg.discovery.assertions.error import Question, reflection_error
 
 REMAINING_ERROR = 0.1
 """Share of the error that may remain once its cause is removed."""
+
+ROUNDING_UNITS = 10
+"""Rounding units of the outputs up to which an error may be rounding, where it cannot be repeated in float64."""
 
 STRIDES = (2, 4, 8, 16, 32)
 """Strides that are tried, in pixels."""
@@ -61,15 +65,22 @@ def _rounding(
 ) -> Iterator[str]:
     """The error goes when the model computes with more digits."""
     narrow = asked.model.arithmetic or asked.x.dtype
-    if narrow is torch.float64 or repeat is None:
+    if narrow is torch.float64:
         return
-    other = repeat(weights)
-    if other <= REMAINING_ERROR * error:
-        name = str(narrow).removeprefix("torch.")
-        yield (
-            f"rounding: the error is {error:.1g} in {name} and {other:.1g} in float64, so the tolerance is too small for "
-            f"{name} (an absolute tolerance ignores the size of the outputs)"
+    name = str(narrow).removeprefix("torch.")
+    other = None if repeat is None else repeat(weights)
+    unit = torch.finfo(narrow).eps * float(asked.y.double().square().sum(1).mean().sqrt())
+    if other is not None and other <= REMAINING_ERROR * error:
+        evidence = f"the error is {error:.1g} in {name} and {other:.1g} in float64"
+    elif error <= ROUNDING_UNITS * unit / asked.scale:  # the model may round whatever it is given
+        evidence = (
+            f"the error is {error:.1g}, and {name} rounds outputs by {unit / asked.scale:.1g}"
         )
+    else:
+        return
+    yield (
+        f"rounding: {evidence}, so the tolerance is too small for {name} (an absolute tolerance ignores the size of the outputs)"
+    )
 
 
 def _grids(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Iterator[str]:
@@ -87,8 +98,9 @@ def _grids(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Iter
                 f"angle {error:.1g}; test with smoother images, or with 90°"
             )
             return
-    if "translation" in kinds:
-        yield from _shift_causes(asked)
+    if "translation" in kinds and (found := list(_shift_causes(asked))):
+        yield from found
+        return
     faded = asked.x * _window(x)
     inside = asked.change(weights, x=faded)
     if inside <= REMAINING_ERROR * error:
@@ -99,21 +111,48 @@ def _grids(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Iter
 
 
 def _shift_causes(asked: Question) -> Iterator[str]:
-    """Stride and padding, by shifts of whole pixels."""
+    """Stride and padding, by shifts of whole pixels, and by the same layers with circular padding."""
 
-    def shifted(pixels: int) -> float:
-        return _moved_by(asked, lambda image: image.roll(pixels, -1))
+    def shifted(one: Question, pixels: int) -> float:
+        return _moved_by(one, lambda image: image.roll(pixels, -1))
 
-    one = shifted(1)
-    if one == 0:
+    error, circular = shifted(asked, 1), _with_circular_padding(asked)
+    if error == 0:
         return
-    for stride in STRIDES:
-        if stride < asked.x.shape[-1] and shifted(stride) <= REMAINING_ERROR * one:
-            yield (
-                f"stride: shifts by {stride} pixels have the error {shifted(stride):.1g}, a shift by one has {one:.1g}; strides "
-                "and pooling keep only shifts by their multiples"
-            )
-            return
+    if circular is not None and (one := shifted(circular, 1)) <= REMAINING_ERROR * error:
+        yield (
+            f"padding: a shift by one pixel has the error {error:.1g}, and {one:.1g} with circular padding; the zeros that "
+            "padding puts outside the image do not move with it"
+        )
+        return
+    for question, which in ((asked, ""), (circular, " with circular padding")):
+        one = 0.0 if question is None else shifted(question, 1)
+        for stride in STRIDES:
+            if question is None or stride >= asked.x.shape[-1]:
+                break
+            if (other := shifted(question, stride)) <= REMAINING_ERROR * one:
+                yield (
+                    f"stride: shifts by {stride} pixels have the error {other:.1g}{which}, a shift by one has {one:.1g}; strides "
+                    "and pooling keep only shifts by their multiples"
+                )
+                return
+
+
+def _with_circular_padding(asked: Question) -> Question | None:
+    """The question about a module whose convolutions continue the image periodically; None if none pads with zeros."""
+    module = asked.model.function
+    if not isinstance(module, nn.Module):
+        return None
+    module = copy.deepcopy(module)
+    padded: list[Any] = [
+        one
+        for one in module.modules()
+        if getattr(one, "padding_mode", "") == "zeros" and one.padding
+    ]
+    for one in padded:
+        one.padding_mode = "circular"
+    model = replace(asked.model, function=module)
+    return replace(asked, model=model, y=model(asked.x).detach()) if padded else None
 
 
 def _outputs(asked: Question, weights: Tensor, error: float, _repeat: Any) -> Iterator[str]:

@@ -75,7 +75,7 @@ def convention_for(
             except NoOutputError as error:
                 without = without or error
             except LieggError as error:
-                tried.append(f"{convention.words()}: {error}")
+                tried.append(f"{convention.words()}: {str(error).rstrip('.')}")
             except ImportError as error:
                 missing = error
                 tried.append(f"{convention.words()}: {one_line(error)}")

@@ -78,8 +78,6 @@ class Reader:
         tree = self.tree(element)
         chunk = self._leaves(tree)
         for path in self.paths:
-            if path not in chunk:
-                find(tree, path)
             values = chunk[path]
             sizes = [one.numel() for one in values] if not isinstance(values, Tensor) else []
             if 0 in sizes or (isinstance(values, Tensor) and not values.numel()):
@@ -91,6 +89,9 @@ class Reader:
         if self.kind == "graphs":
             return joined_samples([tensors(one) for one in split_graphs(tree)])
         found = tensors(tree)
+        for path in self.paths:
+            if path not in found:
+                find(tree, path)  # raises an error with those that there are
         for path, leaf in found.items():
             if leaf.is_nested and leaf.layout is torch.strided:
                 raise DataError(

@@ -64,6 +64,10 @@ def split_graphs(tree: Any) -> list[Any]:
             "'batch' is not in ascending order: nodes of a graph must follow each other. Sort them; or give it another "
             "name, if it is not the number of the graph of every node."
         )
+    if int(batch[0]) < 0:
+        raise DataError(
+            f"'batch' begins with {int(batch[0])}; expected the number of the graph of every node, from 0."
+        )
     graphs = int(batch.max()) + 1
     nodes = torch.bincount(batch, minlength=graphs)
     if bool((nodes == 0).any()):
@@ -89,14 +93,25 @@ def split_graphs(tree: Any) -> list[Any]:
     return [{path: pieces[i] for path, pieces in parts.items()} for i in range(graphs)]
 
 
+def beyond_nodes(path: str, numbers: Tensor, nodes: int) -> DataError:
+    """The error of a leaf that numbers nodes which a graph does not have.
+
+    Args:
+        path: of the leaf.
+        numbers: its values.
+        nodes: how many there are.
+    """
+    return DataError(
+        f"{path!r} holds {int(numbers.min())} to {int(numbers.max())}; expected numbers of the {nodes} nodes, from 0. Rename "
+        "it, without 'index', if it does not number nodes."
+    )
+
+
 def _owners(path: str, index: Tensor, batch: Int[Tensor, " n"], graphs: int) -> list[int]:
     """How many entries of a leaf that numbers nodes belong to every graph."""
     flat = index.reshape(-1, index.shape[-1])
     if flat.numel() and not 0 <= int(flat.min()) <= int(flat.max()) < len(batch):
-        raise DataError(
-            f"{path!r} holds {int(flat.min())} to {int(flat.max())}; expected numbers of the {len(batch)} nodes. Rename "
-            "it, without 'index', if it does not number nodes."
-        )
+        raise beyond_nodes(path, flat, len(batch))
     owner = batch[flat]
     if bool((owner != owner[0]).any()) or bool((owner[0].diff() < 0).any()):
         raise DataError(

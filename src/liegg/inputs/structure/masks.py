@@ -35,8 +35,11 @@ ABSENT = ("padding_mask", "key_padding_mask", "src_key_padding_mask", "pad_mask"
 NAMES = EXISTS + ABSENT
 """Names of masks."""
 
-TRIED_PADDED = 16
+TRIED_PADDED = 128
 """Samples with padding on which the output is compared."""
+
+AT_ONCE = 16
+"""Samples of one call."""
 
 UNCHANGED_UNITS = 1000
 """Rounding units of the output up to which it is the same."""
@@ -191,7 +194,8 @@ def _why_not(
         return None if named else "it is True everywhere"
     if named and len(points) > 1 and bool((points == points[0]).all()):
         return None  # the same point everywhere, such as zeros: the model may rely on that
-    if _changes(layout, leaf, run, rows, absent=absent):
+    parts = zip(rows.split(AT_ONCE), absent.split(AT_ONCE), strict=True)
+    if any(_changes(layout, leaf, run, some, absent=where) for some, where in parts):
         return f"the output changes when points move where it is {leaf.padding}"
     return None
 

@@ -17,7 +17,7 @@ from liegg.inputs.structure.elements import (
     joined_samples,
     reader_for,
 )
-from liegg.inputs.structure.graphs import node_leaf, numbers_nodes
+from liegg.inputs.structure.graphs import EDGE, node_leaf, numbers_nodes
 from liegg.inputs.structure.layout import Chunk, Layout, Leaf
 from liegg.inputs.structure.tree import (
     as_path,
@@ -29,6 +29,9 @@ from liegg.inputs.structure.tree import (
     tensors,
 )
 from liegg.inputs.structure.varying import varying, varying_in_lists
+
+FEW_SAMPLES = 0.1
+"""Share of the samples up to which another number of entries than points is taken for a mistake."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,10 +136,15 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
     reader = replace(reader, listed=listed)
     first, shapes = reader.chunk(element), {}
     shared, differ = reader.plain_values(element)[0], {}
+    lengths: dict[str, list[int]] = {path: [] for path in first}
     for number, one in enumerate([element] if complete else every_element(data)):
         for values in reader.plain_values(one):
             differ = varying(shared, values, number, first) | differ
-        _note_shapes(shapes, first if complete else reader.chunk(one, number), number)
+        chunk = first if complete else reader.chunk(one, number)
+        _note_shapes(shapes, chunk, number)
+        if reader.kind == "sample":
+            for path, values in chunk.items():
+                lengths[path] += [one.shape[0] if one.ndim else 0 for one in values]
     samples = len(first[reader.paths[0]])
     if reader.kind != "sample":
         differ |= varying_in_lists(shared, samples, first)
@@ -149,6 +157,7 @@ def pack_data(data: Any, moves: Mapping[Any, Fit], *, clouds: bool = False) -> t
         [_leaf(path, values, shapes[path], reader, tree=tree) for path, values in first.items()],
         points,
     )
+    _check_lengths(layout, lengths)
     return Packed(data, reader, layout, first if complete else None), tree
 
 
@@ -163,6 +172,28 @@ def _note_shapes(shapes: dict[str, set[tuple[int, ...]]], chunk: Chunk, number: 
     for path, values in chunk.items():
         samples = values[:1] if isinstance(values, Tensor) else values  # stacked ones are alike
         shapes.setdefault(path, set()).update(tuple(one.shape) for one in samples)
+
+
+def _check_lengths(layout: Layout, lengths: Mapping[str, list[int]]) -> None:
+    """Raise `ShapeError` where a leaf has one entry per point in nearly all samples, and another number in a few.
+
+    Joined graphs would mix their nodes. Entries of edges are as many as the nodes in some graphs.
+    """
+    points = layout.point_leaf
+    if points is None:
+        return
+    for leaf in layout.leaves:
+        name = leaf.path.rpartition(".")[2]
+        if leaf.ragged != 0 or leaf.joined != 0 or leaf.indexes or name.startswith(EDGE):
+            continue
+        pairs = list(zip(lengths[leaf.path], lengths[points.path], strict=True))
+        other = [number for number, (one, count) in enumerate(pairs) if one != count]
+        if other and len(other) <= FEW_SAMPLES * len(pairs):
+            one, count = pairs[other[0]]
+            raise ShapeError(
+                f"sample {other[0]} has {one} entries in {leaf.path!r} and {count} in {points.path!r}; {len(pairs) - len(other)} of "
+                f"{len(pairs)} samples have equally many. Correct it, or leave it out."
+            )
 
 
 def _leaf(
@@ -184,7 +215,7 @@ def _leaf(
     if len(axes) > 1 or len(vary) > 1:
         what = "numbers of axes" if len(axes) > 1 else "sizes along several axes"
         raise ShapeError(
-            f"{path!r} has different {what} in different samples: {sorted(shapes)[:3]} and others. One axis may vary; "
+            f"{path or 'the data'!r} has different {what} in different samples: {sorted(shapes)[:3]} and others. One axis may vary; "
             "pad the others."
         )
     largest = [max(sizes) for sizes in zip(*shapes, strict=True)]

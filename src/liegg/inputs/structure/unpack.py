@@ -8,7 +8,7 @@ from torch import Tensor
 
 from liegg._utils.errors import ShapeError
 from liegg.inputs.structure.elements import MASK
-from liegg.inputs.structure.graphs import BATCH, POINTER
+from liegg.inputs.structure.graphs import BATCH, POINTER, beyond_nodes
 from liegg.inputs.structure.layout import Layout, Leaf
 
 
@@ -128,6 +128,7 @@ def joined(layout: Layout, x: Float[Tensor, "b D"], dtype: torch.dtype | None) -
             flat = values.flatten(0, 1).index_select(0, positions(counts, leaf.shape[0]))
         flat = restore(flat, leaf, dtype)
         if leaf.indexes:
+            _check_numbers(layout, x, leaf, nodes)
             first = (ends - nodes).repeat_interleave(counts)
             flat = flat + first.reshape(-1, *[1] * (flat.ndim - 1)).to(flat.dtype)
         leaves[leaf.path] = flat.movedim(0, leaf.joined)
@@ -135,6 +136,19 @@ def joined(layout: Layout, x: Float[Tensor, "b D"], dtype: torch.dtype | None) -
     leaves[BATCH] = numbers.repeat_interleave(nodes)
     leaves[POINTER] = torch.cat([ends.new_zeros(1), ends])
     return [Call(leaves, None, len(x))]
+
+
+def _check_numbers(
+    layout: Layout, x: Float[Tensor, "b D"], leaf: Leaf, nodes: Int[Tensor, " b"]
+) -> None:
+    """Raise `DataError` for a graph whose edges join nodes that it does not have: they would be those of another graph."""
+    values = layout.values(x, leaf).detach().flatten(1)
+    if not values.shape[1]:
+        return
+    low, high = values.aminmax(dim=1)
+    bad = ((low < 0) | (high >= nodes)).nonzero().flatten().tolist()
+    if bad:
+        raise beyond_nodes(leaf.path, values[bad[0]], int(nodes[bad[0]]))
 
 
 def positions(counts: Int[Tensor, " b"], size: int) -> Int[Tensor, " n"]:
