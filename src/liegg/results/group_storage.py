@@ -26,7 +26,7 @@ FORMAT = 1
 GROUP_FILES = ("group.json", "group.safetensors")
 """What a stored group consists of; the arrays are those of its continuous part."""
 
-LISTS = ("elements", "permutations", "rejected")
+LISTS = ("elements", "permutations", "infinite", "rejected")
 """Fields that hold elements."""
 
 TEXTS = ("words", "source", "grade", "reason")
@@ -115,6 +115,7 @@ def load_group(
 
 def _decoded_group(record: dict[str, Any], continuous: Symmetries | None) -> GroupSymmetries:
     """Read what `_encoded` wrote; other keys are left out."""
+    record = {"infinite": []} | record  # which older files do not have
     values: dict[str, Any] = {
         **{f.name: record[f.name] for f in fields(GroupSymmetries) if f.name != "continuous"},
         **{name: tuple(_decoded(GroupElement, one) for one in record[name]) for name in LISTS},
