@@ -41,6 +41,20 @@ def linear_part(span: Float[Tensor, "d p p"], n: int) -> Float[Tensor, "r n n"]:
     return orthonormal(kept.unflatten(1, (n, n)))
 
 
+def translations(span: Float[Tensor, "d p p"], n: int) -> Float[Tensor, "r n"]:
+    """Directions of the translations in an orthonormal span of affine generators of n dimensions.
+
+    >>> shift, turn = torch.zeros(2, 3, 3)
+    >>> shift[0, 2], turn[0, 1], turn[1, 0] = 1.0, -0.7, 0.7
+    >>> translations(torch.stack([turn, shift]), 2).abs()
+    tensor([[1., 0.]])
+    """
+    mixtures, sizes, _ = torch.linalg.svd(span[:, :n, :n].flatten(1))
+    sizes = torch.cat([sizes, sizes.new_zeros(max(0, len(span) - len(sizes)))])
+    still = sizes <= max(ROUNDED_PART * float(sizes.max()), SMALLEST_PART)
+    return torch.einsum("dr,di->ri", mixtures[:, still], span[:, :n, n])
+
+
 def qr_rows(rows: Float[Tensor, "k g"]) -> Float[Tensor, "k g"]:
     """Orthonormal rows with the span of independent rows, by QR."""
     return torch.linalg.qr(rows.mT).Q.mT.contiguous()

@@ -114,7 +114,11 @@ def compare_groups(
     """
     _check_same_question(a, b)
     mine, theirs = (
-        [one for one in (*found.elements, *found.permutations) if one.words != "identity"]
+        [
+            one
+            for one in (*found.elements, *found.permutations, *found.infinite)
+            if one.words != "identity"
+        ]
         for found in (a, b)
     )
     pairs = []

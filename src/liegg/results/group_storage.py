@@ -25,7 +25,7 @@ FORMAT = 1
 GROUP_FILES = ("group.json", "group.safetensors")
 """What a stored group consists of; the arrays are those of its continuous part."""
 
-LISTS = ("elements", "permutations", "rejected")
+LISTS = ("elements", "permutations", "infinite", "rejected")
 """Fields that hold elements."""
 
 TEXTS = ("words", "source", "grade", "reason")
@@ -113,6 +113,7 @@ def load_group(
 
 def _decoded_group(record: dict[str, Any], continuous: Symmetries | None) -> GroupSymmetries:
     """Read what `_encoded` wrote; other keys are left out."""
+    record = {"infinite": []} | record  # which older files do not have
     values: dict[str, Any] = {
         **{
             name: from_json(kind, record[name])

@@ -97,6 +97,8 @@ class GroupSymmetries(Printed):
             multiplication up to the identity component.
         permutations: generators of the permutations of slots, with their evidence.
         rejected: elements that were tried and are not symmetries, or not testable; nearest first.
+        infinite: exact symmetries whose powers never return to the identity, such as the periods of a crystal: a basis of the shortest
+            translations, or one other element. The complete group is then infinite.
         group: the component group of matrices; None if nothing but slots was searched.
         slots: permutations of slots; None if there are none to permute.
         shifts: for every axis of a grid, the smallest circular shift that is a symmetry, in places; 0 for none.
@@ -120,6 +122,7 @@ class GroupSymmetries(Printed):
     elements: tuple[GroupElement, ...]
     permutations: tuple[GroupElement, ...]
     rejected: tuple[GroupElement, ...]
+    infinite: tuple[GroupElement, ...] = ()
     group: FiniteGroup | None
     slots: SlotGroup | None
     shifts: tuple[int, ...]
@@ -141,7 +144,7 @@ class GroupSymmetries(Printed):
     def order(self) -> int:
         """Number of components on vectors, channels or the grid; permutations are in `slots`, circular shifts in `shifts`.
 
-        Where the name says "more than", it is this lower bound.
+        Where the name says "more than", it is this lower bound; with elements of infinite order it counts those that are listed.
         """
         if self.group is None:
             return 1

@@ -38,7 +38,7 @@ def table(found: GroupSymmetries, *, width: int | None = None) -> str:
         "",
     ]
     lines = wrapped(lines, width)
-    rows = [*found.elements, *found.permutations]
+    rows = [*found.elements, *found.permutations, *found.infinite]
     rejected = list(found.rejected[:SHOWN_REJECTED])
     room = TABLE_LINES - len(lines) - len(rejected) - 4
     shown = _table(found, rows, width, room) if rows else []

@@ -212,3 +212,29 @@ def test_inaccurate_affine_elements_become_affine_ones():
     assert group.elements[:, 2].tolist() == [[0.0, 0.0, 1.0]] * 4
     products = torch.einsum("aij,bjk->abik", group.elements, group.elements)
     assert torch.allclose(products, group.elements[group.table], atol=1e-12)
+
+
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-3, 0.005, 0.01, 0.02, 0.05])
+@pytest.mark.parametrize("shift", [0.3, 0.7028643745744514, 1.4057287491489028])
+def test_translations_are_no_finite_group(shift, tolerance):
+    matrices = torch.eye(3).double().repeat(2, 1, 1)
+    matrices[0, 1, 2] = shift
+    matrices[1, :2, 2] = torch.tensor([-shift, 2 * shift])
+    group = close(matrices, homogeneous=True, tolerance=tolerance)
+    assert (group.closed, group.order) == (False, None)
+
+
+@pytest.mark.parametrize(("unit", "offset"), [(1.0, 0.0), (1e-3, 0.02), (1e3, 2e4), (1.0, 1e3)])
+def test_affine_groups_in_any_unit(unit, offset):
+    quarter = torch.tensor([[0.0, -1.0], [1.0, 0.0]]).double()
+    mirror = torch.tensor([[1.0, 0.0], [0.0, -1.0]]).double()
+    centre = torch.tensor([offset + 0.3 * unit, offset]).double()
+    matrices = torch.eye(3).double().repeat(2, 1, 1)
+    matrices[:, :2, :2] = torch.stack([quarter, mirror])
+    matrices[:, :2, 2] = centre - matrices[:, :2, :2] @ centre
+    frame = torch.diag(torch.tensor([unit, unit, 1.0])).double()
+    frame[:2, 2] = offset
+    group = close(matrices, homogeneous=True, frame=frame)
+    assert (group.name, group.order) == ("D₄", 8)
+    moved = group.elements[:, :2, :2] @ centre + group.elements[:, :2, 2]
+    assert torch.allclose(moved, centre.expand_as(moved), rtol=1e-9)

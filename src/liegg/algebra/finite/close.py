@@ -11,6 +11,7 @@ from torch import Tensor
 
 from liegg._utils.arguments import checked
 from liegg._utils.errors import ArgumentError
+from liegg._utils.linalg import orthonormal_rows
 from liegg.algebra.finite.compact import close_compact, roots
 from liegg.algebra.finite.component_words import component_words
 from liegg.algebra.finite.components import close_components
@@ -20,7 +21,7 @@ from liegg.algebra.finite.multiplication import conjugacy_classes, element_order
 from liegg.algebra.finite.names import table_name
 from liegg.algebra.finite.point_groups import WITH_INVERSION, schoenflies
 from liegg.algebra.finite.products import Closed, NotClosed
-from liegg.algebra.subspace import linear_part, orthonormal
+from liegg.algebra.subspace import linear_part, orthonormal, translations
 from liegg.algebra.words.wording import coordinate_names
 
 POLYHEDRA = {"T", "T_d", "O", "I", *WITH_INVERSION.values()}
@@ -36,6 +37,7 @@ def close(
     limit: int = 2000,
     coordinates: Sequence[str] | None = None,
     homogeneous: bool = False,
+    frame: Float[Tensor, "n n"] | None = None,
 ) -> FiniteGroup:
     """The group that matrices generate, modulo the identity component that an algebra generates.
 
@@ -46,6 +48,8 @@ def close(
         limit: largest number of elements or components.
         coordinates: names of the coordinates, for words.
         homogeneous: whether the matrices are affine maps `[[L, t], [0, 1]]`.
+        frame: coordinates as columns in which errors are measured; those of the matrices by default. For affine
+            maps the unit of length and the origin matter.
 
     Returns:
         The group with its table, name and words. If the products do not close, or not clearly at this
@@ -93,13 +97,7 @@ def close(
         "tolerance": tolerance,
     }
     try:
-        if len(span):
-            closed = close_components(
-                matrices, span, tolerance=tolerance, limit=limit, homogeneous=homogeneous
-            )
-        else:
-            closed = close_compact(matrices, tolerance=tolerance, limit=limit)
-            closed = _affine(closed) if homogeneous else closed
+        closed = _closed_in(matrices, span, frame, about, limit=limit)
     except NotClosed as failure:
         return FiniteGroup(
             elements=matrices,
@@ -114,6 +112,36 @@ def close(
             **about,
         )
     return _named(_sorted(closed), span, about)
+
+
+def _closed_in(
+    matrices: Float[Tensor, "k n n"],
+    span: Float[Tensor, "d n n"],
+    frame: Float[Tensor, "n n"] | None,
+    about: dict[str, Any],
+    *,
+    limit: int,
+) -> Closed:
+    """The group closed in the coordinates of a frame, with elements in those of the matrices."""
+    into = torch.eye(matrices.shape[1]).to(matrices) if frame is None else frame.to(matrices)
+    out, homogeneous = torch.linalg.inv(into), about["homogeneous"]
+    tolerance, inside = about["tolerance"], out @ matrices @ into
+    if len(span):
+        own = orthonormal(out @ span @ into)
+        closed = close_components(
+            inside, own, tolerance=tolerance, limit=limit, homogeneous=homogeneous
+        )
+    else:
+        own, closed = span, close_compact(inside, tolerance=tolerance, limit=limit)
+        closed = _affine(closed) if homogeneous else closed
+    elements = into @ closed.elements @ out
+    if homogeneous and len(own):
+        n = len(into) - 1
+        directions = orthonormal_rows(translations(own, n) @ into[:n, :n].mT)
+        shifts = elements[:, :n, n]
+        elements[:, :n, n] = shifts - shifts @ directions.mT @ directions
+    own_frame = None if closed.frame is None else into @ closed.frame
+    return replace(closed, elements=elements, frame=own_frame)
 
 
 def _affine(closed: Closed) -> Closed:

@@ -176,7 +176,10 @@ def fit_frame(
     one = torch.eye(n).to(matrices)
     best = math.inf, frame
     for _ in range(FRAME_STEPS if n <= LARGEST_DENSE else 1):
-        elements = frame @ orthogonal @ torch.linalg.inv(frame)
+        inverse, singular = torch.linalg.inv_ex(frame)
+        if singular:  # a step too far: the matrices are not those of a group near this one
+            break
+        elements = frame @ orthogonal @ inverse
         rest = (matrices - elements) / sizes[:, None, None]
         size = float(torch.linalg.matrix_norm(rest).square().mean().sqrt())
         if not size < best[0]:

@@ -9,6 +9,7 @@ from jaxtyping import Float, Num
 from torch import Tensor
 
 from liegg._utils.errors import ArgumentError
+from liegg.algebra.finite.unbounded import is_unbounded
 from liegg.algebra.words.motions import Matrix
 from liegg.algebra.words.wording import (
     Vector,
@@ -89,6 +90,8 @@ def linear_words(linear: Matrix, names: Sequence[str], frame: Matrix, tolerance:
         return words
     orthogonal = np.linalg.solve(frame, linear @ frame)
     one = np.eye(len(linear))
+    if abs(linear - linear[0, 0] * one).max() <= tolerance * abs(linear[0, 0]):
+        return f"scaling by {number(float(linear[0, 0]))}"
     if abs(linear.T @ linear - one).max() <= 4 * tolerance:
         return _orthogonal(linear, linear, one, names, tolerance=tolerance)
     if abs(orthogonal.T @ orthogonal - one).max() <= 1e3 * tolerance:
@@ -279,6 +282,8 @@ def _spectrum(matrix: Matrix, tolerance: float) -> str:
         parts.append(
             "reflection" if reversed_ == 1 else f"reversal of a subspace of dimension {reversed_}"
         )
+    if is_unbounded(torch.from_numpy(matrix)):
+        parts.append("shear")
     return " with ".join(parts)
 
 

@@ -41,6 +41,10 @@ def coordinate_names(n: int, coordinates: Sequence[str] | None = None) -> tuple[
     return tuple(coordinates)
 
 
+SMALL_VECTOR, NEGLIGIBLE = 0.05, 1e-3
+"""Largest entry below which two decimals are too few; share of it that is written as zero."""
+
+
 def number(value: float) -> str:
     """Two decimals, or two significant digits below one; no trailing zeros, a true minus sign.
 
@@ -53,11 +57,17 @@ def number(value: float) -> str:
 
 
 def vector(values: Vector) -> str:
-    """Entries in brackets, all with one decimal where that is enough, otherwise with two.
+    """Entries in brackets, all with one decimal where that is enough, otherwise with two; small vectors with two digits.
 
     >>> vector(np.array([0.6, 0.8])), vector(np.array([0.0, 0.7071, -0.7071]))
     ('(0.6, 0.8)', '(0.00, 0.71, −0.71)')
+    >>> vector(np.array([0.0, 0.00314]))
+    '(0, 0.0031)'
     """
+    largest = float(abs(values).max(initial=0.0))
+    if 0 < largest < SMALL_VECTOR:
+        rounded = np.where(abs(values) > NEGLIGIBLE * largest, values, 0.0).tolist()
+        return f"({', '.join(map(number, rounded))})"
     decimals = 1 if float(abs(values - values.round(1)).max()) < 0.005 else 2
     # Python's `z` writes a negative number that rounds to zero without its sign.
     texts = [f"{value:z.{decimals}f}".replace("-", "−") for value in values.tolist()]

@@ -32,10 +32,10 @@ def affine_starts(
     count: int,
     generator: torch.Generator,
 ) -> Float[Tensor, "s m m"]:
-    """Random affine starts; where nothing moves continuously, half of them about the points that suit them best.
+    """Random affine starts; where nothing moves continuously, half of them about the points that suit them best, and translations.
 
-    Nothing says about which point a function is symmetric, and a descent does not find it from far away. So many maps about random points,
-    structured ones, rotations by usual angles and random ones, are tried on a few samples.
+    Nothing says about which point a function is symmetric, or by which periods, and a descent does not find that from far away. So
+    many maps about random points, structured ones, rotations by usual angles and random ones, are tried on a few samples.
 
     Args:
         setting: model and samples.
@@ -60,7 +60,10 @@ def affine_starts(
     points = moments.mean + points / points.norm(dim=1, keepdim=True) * lengths @ moments.roots[0]
     tried = torch.stack([about(h, point) for h, point in zip(linear, points, strict=True)])
     best = _costs(setting, space, tried).argsort()[: count // 2]
-    return torch.cat([plain[: count - len(best)], tried[best]])
+    periods = torch.eye(n + 1, dtype=torch.float64).repeat(number // 4, 1, 1)
+    periods[:, :n, n] = (points - moments.mean)[: len(periods)]
+    near = _costs(setting, space, periods).argsort()[: count // 8]
+    return torch.cat([plain[: count - len(best) - len(near)], tried[best], periods[near]])
 
 
 def _rotations(count: int, moments: Moments, generator: torch.Generator) -> Float[Tensor, "s n n"]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -38,7 +39,7 @@ JUDGED_PRODUCTS, FACTORS = 32, 4
 SAME_ELEMENT = 0.1
 """Relative distance to an element of a group within which another one is the same."""
 
-NOT_A_GROUP = "its powers and products do not form a group"
+NOT_A_GROUP = "its powers and products do not form a finite group"
 
 
 class Assembled(NamedTuple):
@@ -53,33 +54,37 @@ def assemble(findings: Findings) -> None:
 
     Where anything is exact (a direction, an element, a permutation, a shift), only exact elements are part of the group. Otherwise
     elements are added one after the other, best first. An element stays out if it does not close with those before it, or if a
-    product is not a symmetry.
+    product is not a symmetry. What these would add to an exact group is kept beside it.
     """
     setting = findings.setting
     exact = [element for element in findings.accepted if element.grade == "exact"]
     others = [element for element in findings.accepted if element.grade != "exact"]
-    if findings.anything_exact:
-        findings.rejected += [replace(element, reason=BESIDE_EXACT) for element in others]
-        others = []
-    if not exact and not others:
-        return
+    others = sorted(others, key=lambda element: element.effect)
     blocks = Blocks(findings, setting.matrix_spaces, setting.algebra)
     floor = max(EXACT_ERROR, EXACT_ERRORS * setting.uncertainty)
     floor = INEXACT_ERROR if setting.inexact else floor
-    found = blocks.attempt(exact, floor) if exact else None
+    counted = exact if findings.anything_exact else [*exact, *others]
+    found, left = blocks.attempt(exact, floor) if exact else None, []
     if found is None:
-        others = sorted(others, key=lambda element: element.effect)
-        found = _one_by_one(blocks, [*exact, *others], floor)
+        found, left = _one_by_one(blocks, counted, floor)
+    findings.rejected += [replace(element, reason=NOT_A_GROUP) for element in left]
     if found:
         findings.group, findings.elements = found
+    if findings.anything_exact and others:
+        findings.rejected += [replace(element, reason=BESIDE_EXACT) for element in others]
+        if not left and not setting.nearly_continuous:
+            nearly, _ = _one_by_one(blocks, [*findings.elements, *others], floor)
+            if nearly and len(nearly.elements) > len(findings.elements):
+                findings.nearly = nearly
 
 
 def _one_by_one(
     blocks: "Blocks", elements: Sequence[GroupElement], floor: float
-) -> Assembled | None:
-    """The group that elements form when one after the other is added, each that does not close left out."""
+) -> tuple[Assembled | None, list[GroupElement]]:
+    """The group that elements form when one after the other is added, and each that does not close with those before it."""
     found: Assembled | None = None
     kept: list[GroupElement] = []
+    left: list[GroupElement] = []
     for element in elements:
         if found and blocks.contains(found.group, element):
             continue
@@ -87,11 +92,11 @@ def _one_by_one(
         attempts = (blocks.attempt(own, error) for error in _errors(own, floor))
         larger = next((one for one in attempts if one is not None), None)
         if larger is None:
-            blocks.findings.rejected.append(replace(element, reason=NOT_A_GROUP))
+            left.append(element)
             continue
         found = larger
         kept.append(element)
-    return found
+    return found, left
 
 
 def _errors(elements: Sequence[GroupElement], floor: float) -> tuple[float, ...]:
@@ -122,6 +127,23 @@ class Blocks:
             *(own.get(s.kind, torch.eye(s.side, dtype=torch.float64)) for s in self.spaces)
         )
 
+    @cached_property
+    def frame(self) -> Float[Tensor, "n n"]:
+        """Coordinates as columns in which affine maps depend on no unit and no origin."""
+        return torch.block_diag(*map(self.findings.setting.frame_on, self.spaces))
+
+    def scaled(self, matrix: Float[Tensor, "*k n n"]) -> Float[Tensor, "*k n n"]:
+        """Matrices in these coordinates."""
+        return torch.linalg.inv(self.frame) @ matrix @ self.frame
+
+    def shift(self, matrix: Float[Tensor, "n n"]) -> Float[Tensor, " m"] | None:
+        """By what an affine map moves all points alike; None for any other matrix."""
+        first, n = self.spaces[0], len(matrix) - 1
+        if len(self.spaces) > 1 or not (isinstance(first, VectorSpace) and first.homogeneous):
+            return None
+        change = matrix[:n, :n] - torch.eye(n, dtype=torch.float64)
+        return matrix[:n, n] if float(change.abs().max()) <= EXACT_ERROR else None
+
     def candidate(self, matrix: Float[Tensor, "n n"]) -> Candidate:
         """The element with a matrix on all spaces, without factors that do nothing."""
         factors, start = [], 0
@@ -144,6 +166,7 @@ class Blocks:
             algebra=self.algebra if len(self.algebra) else None,
             tolerance=error,
             limit=LARGEST_GROUP,
+            frame=self.frame,
             coordinates=first.coordinates if alone else None,
             homogeneous=alone and isinstance(first, VectorSpace) and first.homogeneous,
         )
@@ -179,8 +202,8 @@ class Blocks:
         """Whether an element is already in a finite group; components of continuous groups are compared when they are closed."""
         if len(self.algebra):
             return False
-        matrix = self.matrix(element)
-        gaps = (group.elements - matrix).flatten(1).norm(dim=1)
+        matrix = self.scaled(self.matrix(element))
+        gaps = (self.scaled(group.elements) - matrix).flatten(1).norm(dim=1)
         return float(gaps.min()) <= SAME_ELEMENT * float(matrix.norm())
 
 

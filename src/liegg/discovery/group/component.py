@@ -32,12 +32,14 @@ class IdentityComponent:
         exact: whether they are exact.
         forms: what they preserve; None if they are not exact.
         subspaces: bases of what they leave invariant.
+        frame: coordinates of all of these, as columns.
     """
 
     span: Float[Tensor, "d n n"]
     exact: bool
     forms: Forms | None
     subspaces: Sequence[Float[Tensor, "n _"]]
+    frame: Float[Tensor, "n n"]
 
     def outside(
         self, matrix: Float[Tensor, "n n"], elements: Sequence[GroupElement]
@@ -46,6 +48,7 @@ class IdentityComponent:
         if not elements:
             return []
         moved = torch.linalg.inv(matrix) @ torch.stack([one.matrix for one in elements])
+        moved = torch.linalg.inv(self.frame) @ moved @ self.frame
         gaps = self.gaps(moved).tolist()
         return [
             one
@@ -67,14 +70,17 @@ class IdentityComponent:
         return found
 
 
-def identity_component(algebra: Float[Tensor, "d n n"], *, exact: bool) -> IdentityComponent:
+def identity_component(
+    algebra: Float[Tensor, "d n n"], frame: Float[Tensor, "n n"], *, exact: bool
+) -> IdentityComponent:
     """The identity component with some generators.
 
     Args:
         algebra: generators.
+        frame: coordinates as columns in which distances are measured.
         exact: whether they are exact.
     """
-    span = orthonormal(algebra)
+    span = orthonormal(torch.linalg.inv(frame) @ algebra @ frame)
     if not exact:
-        return IdentityComponent(span, False, None, ())
-    return IdentityComponent(span, True, preserved_forms(span), invariant_subspaces(span))
+        return IdentityComponent(span, False, None, (), frame)
+    return IdentityComponent(span, True, preserved_forms(span), invariant_subspaces(span), frame)

@@ -29,6 +29,7 @@ from liegg.discovery.group.grids import (
     search_grid,
     search_shifts,
 )
+from liegg.discovery.group.infinite import add_infinite
 from liegg.discovery.group.judge import BESIDE_EXACT, Findings
 from liegg.discovery.group.local import finite_effect
 from liegg.discovery.group.matrices import search_matrices
@@ -199,6 +200,7 @@ def _search(setting: Setting) -> GroupSymmetries:
     for space in slots:
         assemble_slots(space, findings)
     assemble(findings)
+    add_infinite(findings)
     _add_pairs(findings)
     loss = interpolation_loss(setting)
     if loss > largest_effect(setting.thresholds.strong, setting.thresholds):

@@ -80,7 +80,7 @@ def element_effects(
 def _listed(elements: Any) -> list[Any]:
     """Elements one by one: matrices, permutations or elements with evidence."""
     if isinstance(elements, GroupSymmetries):
-        return [*elements.elements[1:], *elements.permutations]
+        return [*elements.elements[1:], *elements.permutations, *elements.infinite]
     if isinstance(elements, FiniteGroup):
         return list(elements.elements[1:])
     if isinstance(elements, SlotGroup):

@@ -76,7 +76,10 @@ def effects(setting: Setting, candidates: Sequence[Candidate]) -> Effects:
             _replies(question, x + question.action.moving(x, (moved - x)[order]))
             for order in orders
         ]
-        controls.append(sum(_squares(question, other, question.y) / shuffles for other in others))
+        control = torch.stack([_squares(question, other, question.y) for other in others]).mean(0)
+        # A translation moves all samples alike, so that shuffling compares it with itself.
+        uniform = float((moved - x - (moved - x)[:1]).abs().max()) <= STILL * question.spread
+        controls.append(torch.full_like(control, torch.inf) if uniform else control)
         displacement.append((moved - x).flatten(1).square().sum(1).mean().sqrt().cpu())
         other_class = complete.argmax(1) != question.complete.argmax(1)
         changed.append(float(other_class.double().mean()) if question.has_classes else None)
@@ -113,6 +116,8 @@ class Findings:
         circular: for every axis of a grid its side, and the circular shifts that count by their number of places.
         group: closed under multiplication; None if no matrix but the identity was found.
         elements: one per element of the group, the identity left out.
+        nearly: the larger group that holds only nearly, and its elements, beside an exact one; None if there is none.
+        infinite: exact elements whose powers never return to the identity.
         slots: the group of the permutations; None without slots.
         shifts: smallest circular shift along every axis of a grid.
         shift_orders: orders of the groups that they generate.
@@ -132,6 +137,8 @@ class Findings:
     circular: list[tuple[int, dict[int, GroupElement]]] = field(default_factory=list)
     group: FiniteGroup | None = None
     elements: tuple[GroupElement, ...] = ()
+    nearly: tuple[FiniteGroup, tuple[GroupElement, ...]] | None = None
+    infinite: list[GroupElement] = field(default_factory=list)
     slots: SlotGroup | None = None
     shifts: list[int] = field(default_factory=list)
     shift_orders: list[int] = field(default_factory=list)

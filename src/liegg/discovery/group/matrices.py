@@ -133,7 +133,7 @@ def _add(
     if not len(algebra):
         findings.add(counted)
         return [element.matrix for element in counted]
-    component = identity_component(algebra, exact=not setting.inexact)
+    component = identity_component(algebra, setting.frame_on(space), exact=not setting.inexact)
     left = sorted(counted, key=lambda one: one.effect if one.grade != "exact" else -1.0)
     products = [torch.eye(algebra.shape[1], dtype=torch.float64)]
     for matrix in (*products, *known):
@@ -165,6 +165,7 @@ def _told(element: GroupElement, space: VectorSpace, findings: Findings) -> Grou
         element.matrix,
         setting.algebra_on(space),
         setting.held_out.x,
+        frame=setting.frame_on(space),
         tolerance=INEXACT_TOLERANCE if setting.inexact else exact,
         seed=setting.seed,
     )

@@ -35,6 +35,7 @@ def told_apart(
     *,
     tolerance: float,
     seed: int,
+    frame: Float[Tensor, "n n"] | None = None,
 ) -> Told:
     """Whether data can tell an element from the identity component.
 
@@ -49,15 +50,20 @@ def told_apart(
         x: samples.
         tolerance: distance, relative to a sample's size, within which two samples are equal.
         seed: of the starts and of the noise.
+        frame: coordinates as columns in which distances are measured; those of the samples by default.
     """
     if not len(algebra):
         return "by the data"
+    into = torch.eye(algebra.shape[1]).to(algebra) if frame is None else frame.to(algebra)
+    inverse = torch.linalg.inv(into)
+    algebra = inverse @ algebra @ into
     unit = algebra / torch.linalg.matrix_norm(algebra, 2)[:, None, None]
     generator = torch.Generator().manual_seed(seed)
 
     def reached(samples: Tensor, starts: int) -> Bool[Tensor, " b"]:
         """Whether the identity component takes each sample to where the element takes it."""
-        points, goal = space.factors(samples), space.factors(space.apply(element, samples))
+        points = space.factors(samples) @ inverse.mT
+        goal = space.factors(space.apply(element, samples)) @ inverse.mT
         return _reached(points, goal, unit, starts, generator=generator) <= tolerance
 
     x = x[:ORBIT_SAMPLES].double().cpu()

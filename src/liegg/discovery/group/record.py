@@ -26,8 +26,8 @@ MOST_REJECTED = 32
 FEW_WORDS = 2
 """Generators of permutations that the sentence names."""
 
-MIXED_PAIRS = "mixed pairs"
-"""In a name: symmetries of two spaces at once, which are none alone."""
+MIXED_PAIRS, INFINITE = "mixed pairs", "elements of infinite order"
+"""In a name: symmetries of two spaces at once, which are none alone; exact ones whose powers never return to the identity."""
 
 
 def record(findings: Findings, angles: tuple[Angle, ...] = ()) -> GroupSymmetries:
@@ -46,6 +46,7 @@ def record(findings: Findings, angles: tuple[Angle, ...] = ()) -> GroupSymmetrie
     draft = GroupSymmetries(
         elements=(*map(_identity, findings.elements[:1]), *findings.elements),
         permutations=tuple(findings.permutations),
+        infinite=tuple(findings.infinite),
         rejected=tuple(rejected[:MOST_REJECTED]),
         group=findings.group,
         slots=findings.slots,
@@ -98,9 +99,10 @@ def _name(findings: Findings) -> str:
         shifts=findings.shift_orders,
         uncertainty=setting.uncertainty,
     )
-    if not findings.pairs:
+    further = [MIXED_PAIRS] * bool(findings.pairs) + [INFINITE] * bool(findings.infinite)
+    if not further:
         return UNDECIDED if name == TRIVIAL and _is_hidden(findings) else name
-    return MIXED_PAIRS if name == TRIVIAL else f"{name} and {MIXED_PAIRS}"
+    return " and ".join(further if name == TRIVIAL else [name, *further])
 
 
 def _is_constant(findings: Findings) -> bool:
@@ -174,6 +176,12 @@ def _sentence(found: GroupSymmetries, findings: Findings) -> str:
         )
         parts[-1] += f": {_counted(found, findings)} {how} ({worst.grade})"
     parts += _nearly(found)
+    if findings.nearly is not None:
+        group, own = findings.nearly
+        largest = max(one.effect for one in own)
+        parts.append(
+            f"{group.name} ({len(own) + 1} elements) holds only nearly, to {largest:.2g} of the output's spread"
+        )
     parts += refuted_components(found, findings)
     if found.kept_rotations is not None:
         fold, effect = found.kept_rotations
@@ -181,6 +189,9 @@ def _sentence(found: GroupSymmetries, findings: Findings) -> str:
         parts.append(
             f"of SO(2), the rotations by any angle, the network keeps {label('C', fold)} (multiples of {360 / fold:g}°) {how}"
         )
+    if findings.infinite:
+        listed = "; ".join(one.words for one in findings.infinite)
+        parts.append(f"it is infinite, because these hold any number of times (exact): {listed}")
     if findings.pairs:
         first = findings.pairs[0]
         parts.append(
@@ -196,22 +207,23 @@ def _nearly(found: GroupSymmetries) -> list[str]:
     continuous = found.continuous
     if continuous is None or found.directions == continuous.nullity == continuous.decision.exact:
         return []
-    name = continuous.name or "unknown"
+    name, verb = continuous.name or "unknown", "holds"
     if name.startswith("unknown"):
         name = plural(continuous.nullity, "continuous direction")
+        verb = "holds" if continuous.nullity == 1 else "hold"
     for note in found.notes:
         if note.diagnosis is Diagnosis.GROUP_LEAVES_DATA:
             return []
         if note.diagnosis is Diagnosis.GROUP_LOCAL:
             size = f"{note.values['effect']:.2g} of the output's spread"
             return [
-                f"{name} holds only near the samples: finite motions change the output by {size}"
+                f"{name} {verb} only near the samples: finite motions change the output by {size}"
             ]
     largest = max(
         level.largest for level in continuous.tower if level.dimension <= continuous.nullity
     )
     return [
-        f"{name} holds only nearly, up to {100 * math.sqrt(largest):.2g} % of an average motion"
+        f"{name} {verb} only nearly, up to {100 * math.sqrt(largest):.2g} % of an average motion"
     ]
 
 

@@ -131,6 +131,11 @@ class Setting:
         """Whether some of these hold only nearly."""
         return self.directions > self.exact_directions
 
+    @property
+    def nearly_continuous(self) -> bool:
+        """Whether there are continuous symmetries that hold only nearly."""
+        return self._nullity > 0 and self._nullity > self.exact_directions
+
     @cached_property
     def uncertainty(self) -> float:
         """Relative error of their unit generators; that of exact ones is the rounding of the model's arithmetic."""
@@ -164,6 +169,15 @@ class Setting:
         if isinstance(space, VectorSpace) and self.directions:
             return generators_on(space, self.action, self.coefficients)
         return torch.zeros(0, space.side, space.side, dtype=torch.float64)
+
+    def frame_on(self, space: Space) -> Float[Tensor, "n n"]:
+        """Coordinates as columns in which affine maps depend on no unit and no origin: the data's mean and spread; else 1."""
+        frame = torch.eye(space.side, dtype=torch.float64)
+        if isinstance(space, VectorSpace) and space.homogeneous:
+            points = space.factors(self.search.x.double()).flatten(0, 1).cpu()
+            frame[:-1, -1] = (points[:, -1] @ points[:, :-1]) / points[:, -1].sum().clamp_min(1.0)
+            frame[:-1, :-1] *= self.search.spread
+        return frame
 
     def shaped(self, y: Float[Tensor, "b c"]) -> Float[Tensor, "b ..."]:
         """Outputs in their own shape."""

@@ -107,7 +107,7 @@ def group_html(
     title: str | None = None,
 ) -> str:
     """The page of `write_group` as text; the same result gives the same text."""
-    elements = [*found.elements, *found.permutations]
+    elements = [*found.elements, *found.permutations, *found.infinite]
     tried = [one for one in found.rejected if one.words][:8]
     shown = list({one.words: one for one in reversed([*elements, *tried])}.values())[::-1]
     scene = None
@@ -137,7 +137,8 @@ def group_html(
 def _facts(found: GroupSymmetries) -> list[tuple[str, str]]:
     facts = [("group", found.name)]
     if found.group is not None and found.group.closed:
-        facts.append(("components" if found.group.dimension else "order", str(found.order)))
+        counted = "infinite" if found.infinite else str(found.order)
+        facts.append(("components" if found.group.dimension else "order", counted))
     if found.slots is not None:
         facts.append(("permutations of slots", found.slots.title()))
     if found.continuous is not None:
