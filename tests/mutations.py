@@ -448,7 +448,7 @@ MUTATIONS: tuple[Mutation, ...] = (
             "if False:\n            _write_manifest(folder, before)",
         ),
     ),
-    *of("_utils/arguments.py", "tests/_utils/test_arguments.py")(
+    *of("_utils/conversion.py", "tests/_utils/test_arguments.py")(
         (
             "True is not a whole number.",
             'if isinstance(value, bool) or getattr(value, "dtype", None) in (bool, torch.bool):',
@@ -457,11 +457,13 @@ MUTATIONS: tuple[Mutation, ...] = (
         ("True is not a number.", " and not isinstance(value, bool | np.bool_)", ""),
         ("NaN is not a number.", "if not math.isnan(number):", "if True:"),
         ("A path has no control characters.", "if text and text.isprintable():", "if text:"),
+    ),
+    *of("_utils/arguments.py", "tests/_utils/test_arguments.py")(
         (
             "An unknown keyword is refused.",
             "if name not in self.names and not self._takes_any_keyword:",
             "if False:",
-        ),
+        )
     ),
     *of("_utils/text.py", "tests/_utils/test_text.py")(
         (
@@ -527,8 +529,8 @@ MUTATIONS: tuple[Mutation, ...] = (
         ),
         (
             "What the derivative accounts for refutes nothing.",
-            "return largest if hidden > UNACCOUNTED else 0.0",
-            "return largest",
+            "return FiniteChange(largest, unaccounted > UNACCOUNTED)",
+            "return FiniteChange(largest, True)",
         ),
     ),
     *of(
@@ -619,8 +621,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of("inputs/task.py", "tests/inputs/test_task.py")(
         (
             "A target is of classes.",
-            "if model.target is not None or output == OBVIOUS:",
-            "if output == OBVIOUS:",
+            "if model.target is not None or is_logits(model.output_field):",
+            "if is_logits(model.output_field):",
         ),
         ("Maps are values.", "if len(model.output_shape) > 1:", "if False:"),
     ),

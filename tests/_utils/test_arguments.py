@@ -214,4 +214,4 @@ def test_functions_that_take_other_arguments_are_refused(given):
         checked()(watched)(**given)
     checked()(watched)(print)
     with pytest.raises(ArgumentError, match="a list of 2"):
-        checked()(watched)(print, ())
+        checked()(watched)(print, ())  # pyright: ignore[reportArgumentType]

@@ -202,7 +202,8 @@ def test_copies_of_samples_are_no_evidence_with_or_without_groups():
         ({"bootstrap": 100}, "liegg.Thresholds(level=...)"),
         ({"questions": "rotation"}, "about='rotation'"),
         ({"device": "cuda"}, "model.cuda()"),
-        ({"verbose": True}, "Its arguments are model, data, action"),
+        ({"verbose": True}, "liegg.Run(progress=...)"),
+        ({"zebra": True}, "Its arguments are model, data, action"),
     ],
 )
 def test_questions_about_trust_that_make_no_sense(options, text, monkeypatch):

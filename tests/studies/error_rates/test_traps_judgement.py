@@ -97,12 +97,12 @@ def test_a_warning_about_something_else_is_no_excuse() -> None:
 
 
 def test_a_grade_that_the_population_does_not_support_is_wrong() -> None:
+    # The samples, and all rotations of them, see no violation; the population does.
     x = data()
-    # The samples see no violation; the population does.
-    x[:, 0] = -x[:, 0].abs()
+    x = x / x.norm(dim=1, keepdim=True).clamp_min(1.0)
 
     def model(x: Tensor) -> Tensor:
-        return length(x) + torch.relu(x[:, 0]) ** 3
+        return length(x) + x[:, 0] * torch.relu(length(x) - 1.5)
 
     trap = trap_of(
         model,
