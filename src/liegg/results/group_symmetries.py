@@ -141,11 +141,13 @@ class GroupSymmetries(Printed):
     model: str
 
     @property
-    def order(self) -> int:
+    def order(self) -> int | None:
         """Number of components on vectors, channels or the grid; permutations are in `slots`, circular shifts in `shifts`.
 
-        Where the name says "more than", it is this lower bound; with elements of infinite order it counts those that are listed.
+        None if it is infinite, see `infinite`. Where the name says "more than", it is this lower bound.
         """
+        if self.infinite:
+            return None
         if self.group is None:
             return 1
         if self.group.reason is not None and self.group.too_large and self.group.order is None:

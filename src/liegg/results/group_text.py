@@ -58,7 +58,7 @@ def _parts(found: GroupSymmetries) -> list[str]:
         exact = found.continuous.decision.exact
         held = "" if exact == found.continuous.nullity else f", of which {exact} exact"
         lines.append(f"  continuous part: {found.continuous.name or 'unnamed'}, {dimension}{held}")
-    if found.group is not None and found.order > 1:
+    if found.group is not None and found.group.order != 1:
         lines.append(
             f"  {'components' if found.group.dimension else 'group'}: {found.group.title()}"
         )

@@ -244,9 +244,9 @@ def _not_testable(found: GroupSymmetries) -> str:
 def _counted(found: GroupSymmetries, findings: Findings) -> str:
     """How many elements hold."""
     parts = []
-    if found.group is not None and found.order > 1:
+    if found.group is not None and found.group.order != 1:
         what = "components" if found.group.dimension else "elements"
-        order = f"a group of {found.order}" if found.group.order else "its"
+        order = f"a group of {found.group.order}" if found.group.order else "its"
         listed = f"generators of {order} {what}" if found.group.too_large else what
         parts.append(f"{len(found.group.elements)} {listed}")
     if found.slots is not None and found.slots.order > 1:

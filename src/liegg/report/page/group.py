@@ -137,7 +137,7 @@ def group_html(
 def _facts(found: GroupSymmetries) -> list[tuple[str, str]]:
     facts = [("group", found.name)]
     if found.group is not None and found.group.closed:
-        counted = "infinite" if found.infinite else str(found.order)
+        counted = "infinite" if found.order is None else str(found.order)
         facts.append(("components" if found.group.dimension else "order", counted))
     if found.slots is not None:
         facts.append(("permutations of slots", found.slots.title()))
