@@ -71,7 +71,7 @@ def as_tensor(batch: Any, first: int) -> Float[Tensor, "b ..."]:
         if isinstance(batch, int | float):
             raise DataError(
                 "data is a list of numbers; expected a tensor or array with one sample per row. For lists of numbers pass "
-                "torch.tensor(data)."
+                "torch.tensor(data), for one column of a table data.to_frame()."
             )
         raise DataError(
             f"the batch that starts at sample {first} is a {type(batch).__name__}; expected a "
