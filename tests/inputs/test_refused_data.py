@@ -186,7 +186,7 @@ def test_a_value_that_overflows_the_model_s_dtype_is_named():
         ),
         ([X, {"x": X}], TreeDataError, "the batch that starts at sample 10 is a dict"),
         ([[1.0, 2.0]], DataError, "data is a list of numbers; expected a tensor or array"),
-        ([[1.0, 2.0]], DataError, "For lists of numbers pass torch.tensor(data)."),
+        ([[1.0, 2.0]], DataError, "For lists of numbers pass torch.tensor(data), for one column"),
         (Items([{"x": x} for x in X]), TreeDataError, "is a dict; expected a tensor or array"),
         (
             Items([object()]),
