@@ -310,4 +310,4 @@ def test_finite_symmetries_are_searched_stored_shown_and_compared(folder: Path) 
     assert "have the same group, O(4)." in run("compare", "run", "run", "--group", "-q")[1]
     code, _, err = run("compare", "run", "run", "--group", "--out", "page.html")
     assert code == 2
-    assert "leave --out out" in err
+    assert "Leave --out out" in err
