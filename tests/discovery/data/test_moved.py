@@ -39,7 +39,30 @@ def test_callables_move_samples_too() -> None:
     assert sym.distribution.moved[0].p_value > 0.01
 
 
-def test_bad_elements():
+def no_pass(*args: object, **kwargs: object) -> None:
+    raise AssertionError("something was computed first")
+
+
+@pytest.mark.parametrize("question", ["density", "support", "label", "discriminator"])
+@pytest.mark.parametrize(
+    "held_out", [data_set("cube", 1), torch.zeros(50, 2), torch.full((50, 3), torch.nan), ["a"]]
+)
+def test_bad_held_out_samples_are_refused_before_the_pass(monkeypatch, question, held_out) -> None:
+    for name in ("means_of", "level_function"):
+        monkeypatch.setattr(f"liegg.discovery.data.discover_data.{name}", no_pass)
+    labels = torch.arange(200) % 2 if question == "label" else None
+    with pytest.raises(LieggError, match="held_out"):
+        liegg.discover_data(
+            data_set("cube", 200),
+            liegg.Linear(3),
+            question=question,
+            labels=labels,
+            held_out=held_out,
+        )
+
+
+def test_bad_elements_are_refused_before_the_pass(monkeypatch) -> None:
+    monkeypatch.setattr("liegg.discovery.data.discover_data.means_of", no_pass)
     for element in [torch.eye(2), torch.zeros(3, 3), lambda x: x[:, :1], lambda x: None]:
         with pytest.raises(LieggError, match="elements"):
             liegg.discover_data(

@@ -12,8 +12,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from liegg._utils.arguments import checked
-from liegg._utils.diagnoses import Diagnosis, Remark
-from liegg._utils.errors import ArgumentError
+from liegg._utils.diagnoses import Diagnosis, Remark, plural
+from liegg._utils.errors import ArgumentError, DataError
 from liegg._utils.one_at_a_time import one_at_a_time
 from liegg._utils.random import seeded
 from liegg._utils.threads import threads
@@ -27,7 +27,7 @@ from liegg.discovery.data.conclude import conclude
 from liegg.discovery.data.functions import FUNCTIONS, choose_functions, is_own
 from liegg.discovery.data.further import further_tests
 from liegg.discovery.data.level import discover_level, level_function
-from liegg.discovery.data.moved import move_by_elements, move_held_out
+from liegg.discovery.data.moved import FEWEST_HALVES, move_by_elements, move_held_out
 from liegg.discovery.data.reading import Reading, means_of
 from liegg.discovery.data.verdict import FEWEST_DECIDED
 from liegg.discovery.run import Run
@@ -107,7 +107,8 @@ def discover_data(
         action, data = action.named(column_labels(data)), table_values(data)
     place = device_of(as_batches(data))
     batches = _on_cpu(data, run.batch_size)
-    held = None if held_out is None else _on_cpu(held_out)
+    fewest = 2 * FEWEST_HALVES if question in ("density", "discriminator") else 2
+    held = None if held_out is None else _checked_held_out(held_out, action, fewest=fewest)
     if is_own(functions) and callable(functions):
         functions = called_on(functions, place)
     if elements is not None:
@@ -195,6 +196,8 @@ def _analysed(
     action.check(tuple(first.shape[1:]))
     check_own_motion(action, first)
     _check_spread(first)
+    if elements:
+        move_by_elements(elements, action, first[: 2 * FEWEST_HALVES], seed=seed)
     chosen = choose_functions(functions, action, first, seed=seed, classes=classes.count)
     reading = Reading(
         batches=batches,
@@ -259,6 +262,22 @@ def _on_cpu(data: Data, batch_size: int | None = None) -> Batches:
     return as_batches(data, batch_size=batch_size).prepared(torch.float64, torch.device("cpu"))
 
 
+def _checked_held_out(held_out: Data, action: Action, *, fewest: int) -> Batches:
+    """Held-out samples, read once before anything is computed, so that bad ones cost no result."""
+    held, count = _on_cpu(held_out), 0
+    try:
+        for batch in held:
+            action.check(tuple(batch.shape[1:]))
+            count += len(batch)
+    except DataError as error:
+        raise type(error)(f"held_out: {error}") from error
+    if count < fewest:
+        raise ArgumentError(
+            f"held_out has {plural(count, 'sample')}; at least {fewest} are needed to verify anything."
+        )
+    return held
+
+
 def _checked_run(run: Run) -> Run:
     """Raise `ArgumentError` for a field that is about models."""
     used, plain = ("seed", "groups", "batch_size", "progress", "processes", "timeout"), Run()
@@ -309,9 +328,7 @@ def _held_out_tests(
     """Tests of held-out samples moved along the symmetries, and what speaks against these."""
     if held is None:
         return (), None
-    x = _some(held)
-    sym.action.check(tuple(x.shape[1:]))
-    tests = move_held_out(sym, x, seed=seed)
+    tests = move_held_out(sym, _some(held), seed=seed)
     level = max(MOVED_LEVEL / max(len(tests), 1), 1 / (1 + PERMUTATIONS))
     failing = [one for one in tests if one.p_value <= level]
     if not failing:
