@@ -91,7 +91,7 @@ def nothing(_listed: Collection[str]) -> Collection[str]:
 
 
 def everything(listed: Collection[str]) -> Collection[str]:
-    """Keep all files that are not written anew."""
+    """Keep all files that are not written again."""
     return listed
 
 
