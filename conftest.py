@@ -1,5 +1,6 @@
 """What all tests share: shape checks by jaxtyping and beartype, and how processes share the tests."""
 
+import signal
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +31,12 @@ ALONE = ("tests/test_benchmarks.py", "tests/test_documentation.py")
 
 SHARED = {"quick_folder": "quick", "analysed(case)": "cases", "recorded.analyses": "cases"}
 """Words of files that share results, and the group: the quick studies, and the functions of known symmetry."""
+
+
+def pytest_configure() -> None:
+    """Let tests press Ctrl-C also where a shell started them in the background, which ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header(config: pytest.Config) -> str:
