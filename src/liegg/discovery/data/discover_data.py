@@ -129,8 +129,11 @@ def discover_data(
         )
     _check_model_free(question, functions=functions, labels=labels, elements=elements)
     x = _together(batches, action)
+    # Networks and batches are small: on a busy machine more threads would wait for each other.
+    with threads(1):
+        function = level_function(question, x, action, classes=classes, seed=run.seed)
     sym = discover_level(
-        level_function(question, x, action, classes=classes, seed=run.seed),
+        function,
         x,
         question=question,
         thresholds=thresholds,
