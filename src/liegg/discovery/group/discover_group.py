@@ -11,6 +11,7 @@ from liegg._utils.arguments import checked
 from liegg._utils.diagnoses import Diagnosis
 from liegg._utils.errors import ArgumentError
 from liegg._utils.one_at_a_time import one_at_a_time
+from liegg._utils.threads import threads
 from liegg.actions import Action
 from liegg.actions.finite.grid import GridSpace, ShiftSpace
 from liegg.actions.finite.slots import SlotSpace
@@ -38,6 +39,7 @@ from liegg.discovery.group.record import record
 from liegg.discovery.group.setting import RANDOM_STARTS, Setting
 from liegg.discovery.group.slots import assemble_slots, search_slots, swap
 from liegg.discovery.inner import Asked
+from liegg.discovery.measurements import model_threads
 from liegg.discovery.run import Run
 from liegg.discovery.structured import Moves
 from liegg.discovery.verification.evaluating import evaluating
@@ -160,7 +162,8 @@ def discover_group(
         )
         setting = Setting(searched, judged, continuous, thresholds, run.seed, starts)
         check_spaces(setting)
-        return _search(setting)
+        with threads(model_threads(searched.model, searched.x)):
+            return _search(setting)
 
 
 def _search(setting: Setting) -> GroupSymmetries:
