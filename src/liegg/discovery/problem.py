@@ -37,8 +37,8 @@ from liegg.spectrum.equivariance import Elimination, eliminate
 FINER_UNIT = torch.finfo(torch.float32).eps
 """Rounding unit within which a defect is rounding without measurement even if parts of the model are coarser."""
 
-SUM_UNITS = 8.0
-"""Rounding units of float64 by which sums of rows may be off; exact rotations about points far from the origin stay within 5."""
+ROW_SUM_UNITS = 8.0
+"""Rounding units of float64 by which sums of rows may be off, chosen on the large offsets of series 4 of the traps."""
 
 Record = TypeVar("Record", Defects, Bottom)
 
@@ -253,7 +253,7 @@ def _cancellation(problem: Problem, solution: Defects) -> Float[Tensor, " r"]:
 
 def _sum_error(problem: Problem) -> float:
     """Relative error of the sum of squares over the rows, where all of it cancels: a factor is accurate where a square is not."""
-    error = SUM_UNITS * torch.finfo(torch.float64).eps
+    error = ROW_SUM_UNITS * torch.finfo(torch.float64).eps
     return error if isinstance(problem.sums.rows, Gram) else error**2
 
 

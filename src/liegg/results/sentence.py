@@ -81,7 +81,7 @@ def _found(sym: Symmetries) -> Remark:
 
 
 def _nothing_found(sym: Symmetries) -> Remark:
-    """Say that there is no symmetry, and what comes nearest."""
+    """State that no symmetry was found, and what comes nearest."""
     decision, model, verdict = sym.decision, sym.subject, sym.decision.sentence
     invariance = sym.output_action is None
     if verdict.diagnosis is Diagnosis.NONE_VERIFIED:

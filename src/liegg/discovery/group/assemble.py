@@ -54,7 +54,7 @@ def assemble(findings: Findings) -> None:
 
     Where anything is exact (a direction, an element, a permutation, a shift), only exact elements are part of the group. Otherwise
     elements are added one after the other, best first. An element stays out if it does not close with those before it, or if a
-    product is not a symmetry. What these would add to an exact group is kept beside it.
+    product is not a symmetry. What these would add to an exact group is kept separately.
     """
     setting = findings.setting
     exact = [element for element in findings.accepted if element.grade == "exact"]
