@@ -20,7 +20,8 @@ def full(*_, **__):
     raise OSError(28, "No space left on device")
 
 
-def test_a_full_disk_at_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def full_at_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A disk that is full at `run`; the folder in which results are kept instead."""
     place = folder / "elsewhere"
     place.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(place))
@@ -32,6 +33,11 @@ def test_a_full_disk_at_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> No
             full() if "run" in str(Path(f"/proc/self/fd/{handle}").readlink()) else real(handle)
         ),
     )
+    return place
+
+
+def test_a_full_disk_at_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = full_at_run(folder, monkeypatch)
     code, out, err = discover(NORM, "--out", "run")
     assert code == 2
     assert "6 symmetries" in out
@@ -128,17 +134,7 @@ def test_other_commands_store_what_they_cannot_print(
 def test_other_commands_on_a_full_disk(
     folder: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    place = folder / "elsewhere"
-    place.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(place))
-    real = os.fsync
-    monkeypatch.setattr(
-        os,
-        "fsync",
-        lambda handle: (
-            full() if "run" in str(Path(f"/proc/self/fd/{handle}").readlink()) else real(handle)
-        ),
-    )
+    place = full_at_run(folder, monkeypatch)
     code, out, err = other_verb(name, "--out", "run")
     assert (code, "No space left on device" in err) == (2, True)
     (kept,) = place.glob("liegg-*")
